@@ -42,10 +42,10 @@ demo: release
 
 ## test: sets the machine up if necessary, builds, runs every test and the quick tier of the faults on the real binaries
 test: release
-	Scripts/setup sink faults
+	Scripts/setup sink faults postgres
 	Scripts/setup-sink
 	mkdir -p $(dir $(CONTRACT_LOG)) && rm -f $(CONTRACT_LOG)
-	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/run-tests --skip '$(APART)'
+	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres Scripts/run-tests --skip '$(APART)'
 	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/run-tests --skip-build --filter '$(APART)'
 	Scripts/check-contract --ran $(CONTRACT_LOG)
 	Tests/Faults/faults --tier quick --seed $(SEED) $(if $(STRICT),--strict)

@@ -83,10 +83,14 @@ let package = Package(
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(name: "BatonTestKit", dependencies: ["BatonModel", "BatonCore", "BatonHandler"], swiftSettings: strict),
     .target(name: "CBatonSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+    // It finds libpq when it runs, so that who keeps the store in SQLite needs no libpq.
+    .target(name: "CBatonPostgres", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(name: "BatonPostgres", dependencies: ["CBatonPostgres"], swiftSettings: strict),
     .target(
       name: "BatonStore",
       dependencies: [
-        "BatonBase", "BatonModel", "CBatonSQLite", crypto, .product(name: "GRDB", package: "GRDB.swift"),
+        "BatonBase", "BatonModel", "BatonPostgres", "CBatonSQLite", crypto,
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: strict),
     .target(
@@ -232,6 +236,7 @@ let package = Package(
       name: "BatonSpecTests",
       dependencies: ["ContractRows", "BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
       exclude: ["Corpus"], swiftSettings: strict),
+    .testTarget(name: "BatonPostgresTests", dependencies: ["BatonPostgres"], swiftSettings: strict),
     .testTarget(name: "TidyTests", dependencies: ["BatonBase"], swiftSettings: strict),
     .testTarget(name: "BatonModelTests", dependencies: ["ContractRows", "BatonModel"], swiftSettings: strict),
     .testTarget(
@@ -268,7 +273,7 @@ let package = Package(
     .testTarget(
       name: "BatonStoreTests",
       dependencies: [
-        "BatonBase", "ContractRows", "BatonModel", "BatonStore", "BatonConformance",
+        "BatonBase", "ContractRows", "BatonModel", "BatonPostgres", "BatonStore", "BatonConformance",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),

@@ -8,16 +8,16 @@ internal import Synchronization
 ///
 /// Writes go through one connection and are committed in groups with `synchronous=FULL`. Reads use connections of their
 /// own, run at the same time as writes, and see the last commit.
-package final class SQLiteStore: Sendable {
+package final class SQLiteStore: VerbStore {
   /// The store, or the database in memory that several stores share.
   let database: any DatabaseWriter
   private let writer: GroupCommitWriter
   /// The rows and locks of a store whose groups load what they need; `nil` if the writer's connection has the whole
   /// store.
   let server: SharedRows?
-  let limits: StoreLimits
+  package let limits: StoreLimits
   private let cache: DefinitionCache
-  let queuesSpans: Bool
+  package let queuesSpans: Bool
   package let isShared: Bool
   /// The folder, which stays locked until the store is closed; `nil` for a store in memory.
   private let folder: StoreFolder?
@@ -141,11 +141,11 @@ package final class SQLiteStore: Sendable {
   package var receipt: Receipt { writer.receipt }
 
   /// The number of this coordinator's tenure.
-  var epoch: Int64 { writer.epoch }
+  package var epoch: Int64 { writer.epoch }
 
   /// Throws `.superseded` if another process has opened the store since this process did, or if the store's files were
   /// removed or replaced. A write notices this by itself; this function is for a coordinator that has nothing to write.
-  func demandTenure() async throws {
+  package func demandTenure() async throws {
     if let loss = folder?.loss { throw loss }
     let (epoch, tenure) = (epoch, receipt.tenure)
     let isEnded = try await read { try $0.prepare(.ownTenure).first(epoch, tenure) { $0.bool(1) } }
@@ -235,30 +235,14 @@ package final class SQLiteStore: Sendable {
     try writer.exclusively(body)
   }
 
-  /// - Parameter needs: what `body` is known to need, if the store loads rows.
-  func write<Value: Sendable>(
-    _ lane: WriteLane, needing needs: KnownNeeds = .nothing,
+  package func perform<Value: Sendable>(
+    _ lane: WriteLane, isWithdrawable: Bool, needing needs: KnownNeeds,
     _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    guard let call = AuditedCall.current else { return try await writer.perform(lane, needing: needs, body) }
-    return try await call.writing(body) { try await writer.perform(lane, needing: needs, $0) }
+    try await writer.perform(lane, isWithdrawable: isWithdrawable, needing: needs, body)
   }
 
-  /// Like `write`, but the write is withdrawn if its task is cancelled before the writer begins it. It then throws
-  /// `CancellationError`, and nothing was changed.
-  func withdrawableWrite<Value: Sendable>(
-    _ lane: WriteLane, needing needs: KnownNeeds = .nothing,
-    _ body: @escaping @Sendable (Verbs) throws -> Value
-  ) async throws -> Value {
-    guard let call = AuditedCall.current else {
-      return try await writer.perform(lane, isWithdrawable: true, needing: needs, body)
-    }
-    return try await call.writing(body) {
-      try await writer.perform(lane, isWithdrawable: true, needing: needs, $0)
-    }
-  }
-
-  func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
+  package func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
     do {
       return try await database.read { [limits, cache] db in
         try body(Verbs(db, limits: limits, cache: cache, queuesSpans: false, isShared: true))

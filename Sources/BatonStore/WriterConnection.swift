@@ -98,7 +98,12 @@ final class WriterConnection: @unchecked Sendable {
   }
 
   private func attempt(on db: Database, _ keys: [RowKey], _ body: (Verbs) -> Attempt) -> Attempt {
-    do { return try onRows(of: keys, db, body) } catch { return .refused(StoreError(anything: error)) }
+    do {
+      return try onRows(of: keys, db, body)
+    } catch {
+      let error = StoreError(anything: error)
+      return error.code == .unknown ? .failed(error) : .refused(error)
+    }
   }
 
   /// Runs `body`, which is one transaction, on the rows that it needs: on the whole store, or on loaded rows. Then it
@@ -129,12 +134,22 @@ final class WriterConnection: @unchecked Sendable {
           if changes.isEmpty { used?.giveBack() } else { try server.store(changes, by: group) }
           return try result.get()
         }
-      } catch is RowConflict {}
-      used?.giveBack()
-      verbs.forget()
-      verbs.tenure = tenure
+      } catch is RowConflict {
+      } catch {
+        // What the verbs have counted was not stored.
+        if case .success = result { forgetGroup(of: verbs, tenure, used) }
+        throw error
+      }
+      forgetGroup(of: verbs, tenure, used)
       if let missing { keys.append(missing) }
     }
+  }
+
+  /// Forgets what a group has counted and drawn, because nothing of it was stored.
+  private func forgetGroup(of verbs: Verbs, _ tenure: Tenure?, _ used: HeldRows?) {
+    used?.giveBack()
+    verbs.forget()
+    verbs.tenure = tenure
   }
 
   /// Answers the operations, and all later writes, with `error`.

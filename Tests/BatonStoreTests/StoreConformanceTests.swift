@@ -24,9 +24,29 @@ import Testing
     try await promise.run { try SQLiteStore.onLoadedRows(queuesSpans: $0, isShared: false) }
   }
 
+  @Test(.enabled(if: TestDatabase.isThere), arguments: StoreConformance.cases)
+  func onPostgreSQL(promise: StoreConformance.Case) async throws {
+    var opened: PostgresStore?
+    let result = await Result {
+      try await promise.run {
+        let store = try TestDatabase.store(queuesSpans: $0)
+        opened = store
+        return store
+      }
+    }
+    try await opened?.close()
+    try result.get()
+  }
+
   @Test func everyPromiseHasANameOfItsOwn() {
     let names = StoreConformance.cases.map(\.name)
     #expect(Set(names).count == names.count)
     #expect(names.count >= 40)
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }

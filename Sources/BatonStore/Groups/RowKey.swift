@@ -1,4 +1,4 @@
-internal import BatonModel
+package import BatonModel
 
 /// What a write has to lock and load before it is decided, where several coordinators write to one database.
 ///
@@ -86,21 +86,21 @@ struct HeldRows {
   var ownRequests: Set<RequestID> = []
   var ownHosts: Set<Int64> = []
   /// Draws the numbers of new rows.
-  var numbers: RowNumbers
+  var numbers: any RowNumbers
   /// The numbers that the group has drawn, without gaps if no other group draws.
   private var drawn: [NumberedTable: [Int64]] = [:]
   /// What a verb needed and did not have.
   var missing: RowKey?
 
-  mutating func draw(_ table: NumberedTable) -> Int64 {
-    let number = numbers.draw(table)
+  mutating func draw(_ table: NumberedTable) throws -> Int64 {
+    let number = try numbers.draw(table)
     drawn[table, default: []].append(number)
     if table == .request { ownRequests.insert(RequestID(number)) }
     if table == .host { ownHosts.insert(number) }
     return number
   }
 
-  init(numbers: RowNumbers) { self.numbers = numbers }
+  init(numbers: any RowNumbers) { self.numbers = numbers }
 
   /// Gives the drawn numbers back, because the group has stored nothing.
   func giveBack() { for (table, drawn) in drawn { numbers.giveBack(drawn, of: table) } }
@@ -152,7 +152,7 @@ extension Verbs {
 
 /// What a write is known to need before it runs. The verbs that a busy coordinator has most are named here, so that
 /// their groups load once. What the others need is found out when they run.
-enum KnownNeeds: Sendable {
+package enum KnownNeeds: Sendable {
   case nothing
   case submit([SubmissionOffer])
   case claim([Claim])

@@ -42,7 +42,7 @@ final class SharedRows: RowServer {
   private let hold = Mutex<(@Sendable () -> Void)?>(nil)
   private let isHolding = Mutex(false)
   private let counted = Mutex(0)
-  private let numbers = RowNumbers()
+  private let numbers = SharedNumbers()
   /// The locks that are not taken, for a test that proves that they are needed.
   let ignored: Set<RowLock.Table>
 
@@ -76,20 +76,34 @@ final class SharedRows: RowServer {
   func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)? {
     counted.withLock { $0 += 1 }
     return try database.writeWithoutTransaction { db in
-      let taken = Set(locks.withLock { $0.filter { $0.value != group } }.keys)
-      var loader = try RowLoader(db, HeldRows(numbers: numbers), skipping: taken)
-      try loader.find(keys, epoch: epoch)
-      let wanted = loader.locks.filter { !ignored.contains($0.table) }
-      let isFree = locks.withLock { locks in
-        guard wanted.allSatisfy({ locks[$0] ?? group == group }) else { return false }
-        for lock in wanted.sorted() { locks[lock] = group }
-        return true
+      let shapes = try TableShape.all(in: db)
+      let source = SharedRowSource(db: db, rows: self, group: group)
+      if var loaded = try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, shapes) {
+        // The numbers are drawn here, and not from this column.
+        if let store = shapes.first(where: { $0.name == "store" }),
+          let next = store.columns.firstIndex(of: "next_request")
+        {
+          loaded.rows[store]?[[.integer(1)]]?[next] = .integer(numbers.upcoming(.request))
+        }
+        return loaded
       }
-      if isFree { return try loader.load() }
       if isHolding.withLock({ $0 }) { throw RowsLocked() }
       return nil
     }
   }
+
+  /// Locks the rows for the group, unless another group has one of them.
+  fileprivate func lock(_ rows: Set<RowLock>, for group: Int) -> Bool {
+    let wanted = rows.filter { !ignored.contains($0.table) }
+    return locks.withLock { locks in
+      guard wanted.allSatisfy({ locks[$0] ?? group == group }) else { return false }
+      for lock in wanted { locks[lock] = group }
+      return true
+    }
+  }
+
+  /// The rows that other groups have locked.
+  fileprivate func taken(by group: Int) -> Set<RowLock> { Set(locks.withLock { $0.filter { $0.value != group } }.keys) }
 
   func store(_ changes: [RowChange], by group: Int) throws {
     defer { release(group) }
@@ -140,5 +154,63 @@ final class SharedRows: RowServer {
 
   private static func statement(_ sql: String, in db: Database) throws -> Prepared {
     Prepared(try db.cachedStatement(sql: sql))
+  }
+}
+
+/// The database of `SharedRows`, as the loader of one group asks it.
+private struct SharedRowSource: RowSource {
+  let db: Database
+  let rows: SharedRows
+  let group: Int
+
+  func answers(to questions: [RowQuestion]) throws -> [[[Cell]]] { try questions.map(answer) }
+
+  private func answer(_ question: RowQuestion) throws -> [[Cell]] {
+    let text = question.text(list: { "IN (SELECT value FROM json_each(?\($0)))" }, parameter: { "?\($0)" })
+    let statement = try db.cachedStatement(sql: text)
+    return try Prepared(statement).all(cells: question.parameters.map(\.cell)) { row in
+      (0..<Int32(statement.columnCount)).map(row.cell)
+    }
+  }
+
+  func lock(_ locks: Set<RowLock>) -> Bool { rows.lock(locks, for: group) }
+
+  func lockFree(_ questions: [(RowQuestion, limit: Int)]) throws -> [[(request: Int64, identifier: Int64)]] {
+    let taken = rows.taken(by: group)
+    return try questions.map { question, limit in
+      var question = question
+      question.sql = "SELECT r.id, r.identifier FROM request r WHERE \(question.sql) LIMIT \(limit + taken.count)"
+      let found: [(request: Int64, identifier: Int64)] = try answer(question).compactMap { cells in
+        guard case .integer(let request) = cells[0], case .integer(let identifier) = cells[1] else { return nil }
+        let locks: Set = [RowLock(table: .request, id: request), RowLock(table: .identifier, id: identifier)]
+        return taken.isDisjoint(with: locks) ? (request, identifier) : nil
+      }
+      let free = Array(found.prefix(limit))
+      let locks = free.flatMap {
+        [RowLock(table: .request, id: $0.request), RowLock(table: .identifier, id: $0.identifier)]
+      }
+      precondition(rows.lock(Set(locks), for: group), "rows that were free are locked")
+      return free
+    }
+  }
+}
+
+extension RowParameter {
+  /// The parameter as one value: a list is JSON.
+  fileprivate var cell: Cell {
+    switch self {
+    case .one(let cell): cell
+    case .integers(let values): .text("[" + values.map { "\($0)" }.joined(separator: ",") + "]")
+    case .texts(let values): .text("[" + values.map(Self.json).joined(separator: ",") + "]")
+    }
+  }
+
+  private static func json(_ text: String) -> String {
+    let escaped = text.unicodeScalars.map { scalar in
+      scalar.value < 0x20 || scalar == "\"" || scalar == "\\"
+        ? "\\u" + String(repeating: "0", count: scalar.value < 16 ? 3 : 2) + String(scalar.value, radix: 16)
+        : String(scalar)
+    }
+    return "\"" + escaped.joined() + "\""
   }
 }

@@ -9,6 +9,10 @@ enum Cell: Hashable, Bindable {
   case text(String)
   case blob([UInt8])
 
+  var cell: Cell { self }
+  /// A cell has the type of its value; nothing asks this of a database that has to know the types of nulls.
+  static var column: ColumnType { .integer }
+
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     switch self {
     case .null: sqlite3_bind_null(statement, index)
@@ -19,21 +23,18 @@ enum Cell: Hashable, Bindable {
   }
 }
 
-extension Columns {
-  func cell(_ index: Int32) -> Cell {
-    switch sqlite3_column_type(statement, index) {
-    case SQLITE_INTEGER: .integer(int64(index))
-    case SQLITE_TEXT: .text(text(index))
-    case SQLITE_BLOB: .blob(blob(index))
-    default: .null
-    }
-  }
+extension Cell {
+  /// The number of a column that has one; otherwise 0, as SQLite answers.
+  var number: Int64 { if case .integer(let value) = self { value } else { 0 } }
+  /// The text of a column that has one; otherwise an empty text.
+  var string: String { if case .text(let value) = self { value } else { "" } }
 }
 
 /// A table of the schema: its columns, and which of them are its primary key.
 struct TableShape: Hashable {
   var name: String
   var columns: [String]
+  var types: [ColumnType]
   /// The positions of the columns of the primary key.
   var key: [Int]
 
@@ -52,6 +53,7 @@ struct TableShape: Hashable {
       let key = columns.indices.filter { columns[$0].primaryKeyIndex > 0 }
       return TableShape(
         name: name, columns: columns.map(\.name),
+        types: columns.map { $0.type == "BLOB" ? .blob : $0.type == "TEXT" ? .text : .integer },
         key: key.sorted { columns[$0].primaryKeyIndex < columns[$1].primaryKeyIndex })
     }
   }
@@ -148,7 +150,7 @@ struct WorkingSet {
 extension RowChange {
   /// Rows leave unique indexes before others enter them: a request ends before the next one of its identifier is live,
   /// and that one is live before another one waits.
-  fileprivate var rank: Int {
+  var rank: Int {
     // The head of the audit log says which rows of it may be deleted.
     if table.name == "audit_head" { return -1 }
     switch kind {
@@ -174,7 +176,14 @@ extension Prepared {
 }
 
 /// Draws the numbers of new rows. All groups of a database draw from the same numbers, so no two rows get the same one.
-final class RowNumbers: Sendable {
+protocol RowNumbers: Sendable {
+  func draw(_ table: NumberedTable) throws -> Int64
+  /// Takes numbers back that no row has got.
+  func giveBack(_ drawn: [Int64], of table: NumberedTable)
+}
+
+/// Numbers without gaps, for a database in memory.
+final class SharedNumbers: RowNumbers {
   private let next = Mutex<[NumberedTable: Int64]>([:])
 
   func begin(with numbers: [NumberedTable: Int64]) { next.withLock { $0 = numbers } }
@@ -187,7 +196,7 @@ final class RowNumbers: Sendable {
     }
   }
 
-  /// Takes numbers back that no row has got, unless others were drawn since.
+  /// Numbers after which others were drawn since stay drawn.
   func giveBack(_ drawn: [Int64], of table: NumberedTable) {
     next.withLock { next in
       for number in drawn.reversed() where next[table] == number + 1 { next[table] = number }

@@ -4,15 +4,41 @@ internal import GRDBSQLite
 /// The columns of the current row of a statement, by position. A value is valid only until the statement is stepped or
 /// reset.
 struct Columns {
-  let statement: OpaquePointer
+  /// The statement of SQLite; `nil` if the row came from a database elsewhere.
+  private let statement: OpaquePointer?
+  private let cells: [Cell]
 
-  func isNull(_ index: Int32) -> Bool { sqlite3_column_type(statement, index) == SQLITE_NULL }
-  func int64(_ index: Int32) -> Int64 { sqlite3_column_int64(statement, index) }
-  func int(_ index: Int32) -> Int { Int(sqlite3_column_int64(statement, index)) }
-  func bool(_ index: Int32) -> Bool { sqlite3_column_int64(statement, index) != 0 }
+  init(statement: OpaquePointer) { (self.statement, cells) = (statement, []) }
+
+  /// A row that came from a database elsewhere.
+  init(cells: [Cell]) { (statement, self.cells) = (nil, cells) }
+
+  func cell(_ index: Int32) -> Cell {
+    guard let statement else { return cells[Int(index)] }
+    return switch sqlite3_column_type(statement, index) {
+    case SQLITE_INTEGER: .integer(int64(index))
+    case SQLITE_TEXT: .text(text(index))
+    case SQLITE_BLOB: .blob(blob(index))
+    default: .null
+    }
+  }
+
+  func isNull(_ index: Int32) -> Bool {
+    guard let statement else { return cells[Int(index)] == .null }
+    return sqlite3_column_type(statement, index) == SQLITE_NULL
+  }
+
+  func int64(_ index: Int32) -> Int64 {
+    guard let statement else { return cells[Int(index)].number }
+    return sqlite3_column_int64(statement, index)
+  }
+
+  func int(_ index: Int32) -> Int { Int(int64(index)) }
+  func bool(_ index: Int32) -> Bool { int64(index) != 0 }
   func time(_ index: Int32) -> Timestamp { Timestamp(nanoseconds: int64(index)) }
 
   func text(_ index: Int32) -> String {
+    guard let statement else { return cells[Int(index)].string }
     guard let start = sqlite3_column_text(statement, index) else { return "" }
     let count = Int(sqlite3_column_bytes(statement, index))
     return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
@@ -20,15 +46,24 @@ struct Columns {
 
   /// Whether the text of the column is `other`. It is compared where SQLite has it, and copied nowhere.
   func equals(_ index: Int32, _ other: String) -> Bool {
+    guard let statement else { return cells[Int(index)] == .text(other) }
     guard let start = sqlite3_column_text(statement, index) else { return false }
     let count = Int(sqlite3_column_bytes(statement, index))
     var other = other
     return other.withUTF8 { UnsafeBufferPointer(start: start, count: count).elementsEqual($0) }
   }
 
-  func blob(_ index: Int32) -> [UInt8] {
-    guard let start = sqlite3_column_blob(statement, index) else { return [] }
-    return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
+  func blob(_ index: Int32) -> [UInt8] { withBytes(index) { Array($0) } }
+
+  /// Calls `body` with the bytes where SQLite has them. They are copied nowhere, because each launch reads several ids.
+  private func withBytes<Result>(_ index: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    guard let statement else {
+      guard case .blob(let bytes) = cells[Int(index)] else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+      return bytes.withUnsafeBytes(body)
+    }
+    return body(
+      UnsafeRawBufferPointer(
+        start: sqlite3_column_blob(statement, index), count: Int(sqlite3_column_bytes(statement, index))))
   }
 
   func optionalInt64(_ index: Int32) -> Int64? { isNull(index) ? nil : int64(index) }
@@ -44,19 +79,13 @@ struct Columns {
   /// The schema demands ids of 16 and 8 bytes. The zero id, which means "no id", stands for the value of a column that
   /// is damaged nevertheless.
   func traceID(_ index: Int32) -> TraceID {
-    let bytes = rawBytes(index)
-    guard bytes.count == 16 else { return TraceID(high: 0, low: 0) }
-    return TraceID(high: bytes.bigEndianNumber(at: 0), low: bytes.bigEndianNumber(at: 8))
+    withBytes(index) { bytes in
+      guard bytes.count == 16 else { return TraceID(high: 0, low: 0) }
+      return TraceID(high: bytes.bigEndianNumber(at: 0), low: bytes.bigEndianNumber(at: 8))
+    }
   }
   func spanID(_ index: Int32) -> SpanID {
-    let bytes = rawBytes(index)
-    return bytes.count == 8 ? SpanID(bytes.bigEndianNumber(at: 0)) : SpanID(0)
-  }
-
-  /// The bytes where SQLite has them. They are copied nowhere, because each launch reads several ids.
-  private func rawBytes(_ index: Int32) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(
-      start: sqlite3_column_blob(statement, index), count: Int(sqlite3_column_bytes(statement, index)))
+    withBytes(index) { $0.count == 8 ? SpanID($0.bigEndianNumber(at: 0)) : SpanID(0) }
   }
   func optionalTraceID(_ index: Int32) -> TraceID? { isNull(index) ? nil : traceID(index) }
   func optionalSpanID(_ index: Int32) -> SpanID? { isNull(index) ? nil : spanID(index) }

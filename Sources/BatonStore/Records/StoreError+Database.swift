@@ -1,3 +1,4 @@
+internal import BatonPostgres
 internal import GRDB
 
 extension StoreError {
@@ -31,6 +32,7 @@ extension StoreError {
     switch error {
     case let error as StoreError: self = error
     case let error as DatabaseError: self.init(error)
+    case let error as PostgresError: self.init(error)
     default: self.init(.corrupt, "The store had an unexpected error: \(error)")
     }
   }

@@ -85,7 +85,7 @@ extension Verbs {
 
   /// The position at which cancelling all requests begins. Only requests that exist now will be cancelled.
   func cancelPosition() throws -> CancelPosition {
-    CancelPosition(end: try next(.request), running: 0)
+    CancelPosition(end: try prepare(.afterNewestRequest).first { $0.int64(0) } ?? 1, running: 0)
   }
 
   /// One step of cancelling all requests, with at most `limit` requests: first those that are scheduled or ready, then
@@ -160,6 +160,7 @@ extension Query {
     \(unfinishedColumns(of: "request r")) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
       AND r.launches > 0 AND r.state <= 2
     """)
+  static let afterNewestRequest = Query("SELECT coalesce(max(id), 0) + 1 FROM request")
   static let scheduledBelow = Query(
     unfinishedColumns(of: "request r")
       + " WHERE r.state = 0 AND r.id < ? ORDER BY r.id LIMIT ?")

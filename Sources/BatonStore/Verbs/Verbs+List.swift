@@ -142,7 +142,7 @@ struct NameRange {
 
 extension Query {
   static let countNames = Query(
-    "SELECT count(*) FROM (SELECT 1 FROM identifier WHERE name >= ? AND name <= ? LIMIT ?)")
+    "SELECT count(*) FROM (SELECT 1 FROM identifier WHERE name >= ? AND name <= ? LIMIT ?) AS found")
 
   static func list(_ source: ListSource, _ names: NameRange.Kind) -> Query {
     lists[names.rawValue * ListSource.allCases.count + source.rawValue]
@@ -164,9 +164,9 @@ extension Query {
       }
     return """
       \(recordColumns(withBlobs: false)) \(source.tables) \(recordJoins)
-      WHERE \(source.condition) AND (?5 IS NULL OR ?5 >> (r.state + 0) & 1) \(nameCondition)
+      WHERE \(source.condition) AND (?5 IS NULL OR (?5 >> CAST(r.state AS integer)) & 1 = 1) \(nameCondition)
         AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6))
-        AND coalesce(?3, ?4, ?5, ?6, ?7, ?8, 0) IS NOT NULL
+        AND (coalesce(?3, ?4, ?6) IS NOT NULL OR coalesce(?5, ?7, ?8, 0) IS NOT NULL)
       ORDER BY \(source.order) LIMIT ?2
       """
   }

@@ -114,8 +114,9 @@ extension Query {
   /// The applied definition, and the sums of the shares of the other coordinators.
   static let pattern = Query(
     """
-    SELECT p.definition, coalesce(sum(s.scheduled), 0), coalesce(sum(s.ready), 0), coalesce(sum(s.running), 0),
-      coalesce(sum(s.succeeded), 0), coalesce(sum(s.failed), 0), coalesce(sum(s.cancelled), 0)
+    SELECT p.definition, CAST(coalesce(sum(s.scheduled), 0) AS bigint), CAST(coalesce(sum(s.ready), 0) AS bigint),
+      CAST(coalesce(sum(s.running), 0) AS bigint), CAST(coalesce(sum(s.succeeded), 0) AS bigint),
+      CAST(coalesce(sum(s.failed), 0) AS bigint), CAST(coalesce(sum(s.cancelled), 0) AS bigint)
     FROM pattern p LEFT JOIN share s ON s.pattern = p.id AND s.coordinator <> ?2
     WHERE p.id = ?1 GROUP BY p.id
     """)

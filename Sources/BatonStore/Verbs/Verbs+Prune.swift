@@ -115,7 +115,8 @@ extension Query {
     """)
   static let endedState = Query("SELECT state FROM request WHERE id = ? AND ended_at IS NOT NULL")
   static let deleteUnsent = Query("DELETE FROM unsent_span WHERE request = ?")
-  static let endedCount = Query("SELECT coalesce(sum(succeeded + failed + cancelled), 0) FROM share")
+  static let endedCount = Query(
+    "SELECT CAST(coalesce(sum(succeeded + failed + cancelled), 0) AS bigint) FROM share")
   static let deleteRequest = Query("DELETE FROM request WHERE id = ?")
   static let oldestSubmissions = Query("SELECT id, at FROM submission ORDER BY id LIMIT ?")
   static let deleteSubmission = Query("DELETE FROM submission WHERE id = ?")

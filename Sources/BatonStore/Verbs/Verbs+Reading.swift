@@ -313,11 +313,12 @@ extension Query {
     """
     SELECT min(ready_at) FROM (
       SELECT ready_at FROM request WHERE state = 1 AND definition = ? AND priority = ?
-      ORDER BY id LIMIT 64)
+      ORDER BY id LIMIT 64) AS oldest
     """)
   static let patternCounts = Query(
     """
-    SELECT p.name, sum(s.scheduled), sum(s.ready), sum(s.running), sum(s.succeeded), sum(s.failed), sum(s.cancelled)
+    SELECT p.name, CAST(sum(s.scheduled) AS bigint), CAST(sum(s.ready) AS bigint), CAST(sum(s.running) AS bigint),
+      CAST(sum(s.succeeded) AS bigint), CAST(sum(s.failed) AS bigint), CAST(sum(s.cancelled) AS bigint)
     FROM pattern p JOIN share s ON s.pattern = p.id GROUP BY p.id ORDER BY p.name
     """)
 }

@@ -8,7 +8,7 @@ internal import GRDB
 /// A verb that throws before it has changed a row has changed nothing. After any other error the transaction must be
 /// rolled back and `forget()` must be called.
 package final class Verbs {
-  let db: Database
+  private let source: any StatementSource
   let limits: StoreLimits
   let cache: DefinitionCache
   /// Whether spans are queued in `unsent_span` until a backend has confirmed them.
@@ -44,12 +44,20 @@ package final class Verbs {
   /// The rows that this transaction has, if the connection has only those; `nil` if it has the whole store.
   var held: HeldRows?
 
-  init(_ db: Database, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool) {
+  init(
+    _ source: any StatementSource, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool
+  ) {
     self.isShared = isShared
-    self.db = db
+    self.source = source
     self.limits = limits
     self.cache = cache
     self.queuesSpans = queuesSpans
+  }
+
+  /// The connection to SQLite. Verbs on a database elsewhere have none; they only read.
+  var db: Database {
+    guard let db = source as? Database else { preconditionFailure("these verbs run on no connection to SQLite") }
+    return db
   }
 
   /// The prepared statement of a query, prepared at the first use on this connection.
@@ -57,7 +65,7 @@ package final class Verbs {
     if query.isWrite { writes &+= 1 }
     let key = ObjectIdentifier(query)
     if let known = prepared[key] { return known }
-    let made = Prepared(try db.cachedStatement(sql: query.sql))
+    let made = try source.prepared(query)
     prepared[key] = made
     return made
   }
@@ -102,7 +110,7 @@ package final class Verbs {
   /// Draws the number of the row that is about to be inserted. A number of a request is given only once, even if the
   /// request is deleted later.
   func draw(_ table: NumberedTable) throws -> Int64 {
-    if held != nil { return held?.draw(table) ?? 0 }
+    if held != nil { return try held?.draw(table) ?? 0 }
     let number = try next(table)
     nextNumbers[table] = number + 1
     if table == .request { nextRequestChanged = true }

@@ -1,8 +1,44 @@
 package import BatonModel
 
+/// A store whose verbs are those of `Verbs`: on SQLite, or on PostgreSQL.
+package protocol VerbStore: Store {
+  var limits: StoreLimits { get }
+  var queuesSpans: Bool { get }
+  /// The number of this coordinator's tenure.
+  var epoch: Int64 { get }
+  /// How busy the writer is.
+  var writeStatistics: WriteStatistics { get }
+  /// Throws `.superseded` if this tenure has ended.
+  func demandTenure() async throws
+  /// Runs `body` on a snapshot.
+  func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value
+  /// Runs `body` in a transaction that may contain the writes of other callers too, and returns after the commit.
+  /// - Parameters:
+  ///   - isWithdrawable: whether the write is withdrawn if its task is cancelled before the writer begins it. It then
+  ///     throws `CancellationError`, and nothing was changed.
+  ///   - needs: what `body` is known to need, if the store loads rows.
+  func perform<Value: Sendable>(
+    _ lane: WriteLane, isWithdrawable: Bool, needing needs: KnownNeeds,
+    _ body: @escaping @Sendable (Verbs) throws -> Value
+  ) async throws -> Value
+}
+
 /// The verbs of `Store`, each as one transaction in its write lane or as one read of a snapshot. `Verbs` implements
 /// them.
-extension SQLiteStore: Store {
+extension VerbStore {
+  /// Writes, and adds the row of the audit log if an operator's call is being carried out.
+  func write<Value: Sendable>(
+    _ lane: WriteLane, isWithdrawable: Bool = false, needing needs: KnownNeeds = .nothing,
+    _ body: @escaping @Sendable (Verbs) throws -> Value
+  ) async throws -> Value {
+    guard let call = AuditedCall.current else {
+      return try await perform(lane, isWithdrawable: isWithdrawable, needing: needs, body)
+    }
+    return try await call.writing(body) {
+      try await perform(lane, isWithdrawable: isWithdrawable, needing: needs, $0)
+    }
+  }
+
   /// Refuses a list while half of the write queue is full (promise P13). Lists are refused before everything else,
   /// because they read many rows, and a client loses nothing by asking again.
   private func shedLists() throws {
@@ -61,7 +97,7 @@ extension SQLiteStore: Store {
     if !submissions.isEmpty, submissions.allSatisfy(\.isRefusedAtOnce) {
       return try await read { try $0.submit(submissions, at: now) }
     }
-    return try await withdrawableWrite(.submission, needing: .submit(submissions)) {
+    return try await write(.submission, isWithdrawable: true, needing: .submit(submissions)) {
       try $0.submit(submissions, at: now)
     }
   }
@@ -219,7 +255,7 @@ extension SQLiteStore: Store {
     }
     let order = CancelOrder(principal: principal, histories: histories)
     var cancelled: [Cancellation] = []
-    var position: CancelPosition? = try await write(.urgent) { try $0.cancelPosition() }
+    var position: CancelPosition? = try await read { try $0.cancelPosition() }
     while let current = position {
       let step = try await write(.urgent) { try $0.cancelStep(current, order, limit: 1000, at: now) }
       cancelled += step.cancelled

@@ -1,0 +1,65 @@
+internal import BatonModel
+
+/// One value of a question, or a list of values.
+enum RowParameter {
+  case one(Cell)
+  case integers([Int64])
+  case texts([String])
+}
+
+extension RowParameter: ExpressibleByIntegerLiteral {
+  init(integerLiteral value: Int64) { self = .one(.integer(value)) }
+  static func integer(_ value: Int64) -> Self { .one(.integer(value)) }
+  static func integer(_ value: Int) -> Self { .one(.integer(Int64(value))) }
+  static func text(_ value: String) -> Self { .one(.text(value)) }
+}
+
+/// A question of a loader, in SQL that every database understands which keeps a store. `?1` and so on stand for the
+/// parameters. `column IN ?1` compares the column with the values of a list.
+struct RowQuestion {
+  var sql: String
+  var parameters: [RowParameter]
+
+  init(_ sql: String, _ parameters: RowParameter...) { (self.sql, self.parameters) = (sql, parameters) }
+
+  /// The text with `IN ?1` replaced by what compares with a list in the dialect, and every other `?1` by `parameter`.
+  /// - Parameters:
+  ///   - list: the comparison with the list of this number, such as `= ANY($1)`.
+  ///   - parameter: the parameter of this number, such as `$1`.
+  func text(list: (Int) -> String, parameter: (Int) -> String) -> String {
+    var (text, rest) = ("", sql[...])
+    while let mark = rest.firstIndex(of: "?") {
+      let digits = rest[rest.index(after: mark)...].prefix(while: \.isNumber)
+      guard let number = Int(digits), parameters.indices.contains(number - 1) else {
+        preconditionFailure("a question has a parameter without a value: \(sql)")
+      }
+      let before = rest[..<mark]
+      if before.hasSuffix("IN ") {
+        text += before.dropLast(3) + list(number)
+      } else {
+        text += before + parameter(number)
+      }
+      rest = rest[digits.endIndex...]
+    }
+    return text + rest
+  }
+}
+
+/// A database from which the rows of a group are locked and loaded. Everything happens in the transaction of the group.
+protocol RowSource {
+  /// Answers the questions with the cells of their rows, in one exchange with the database.
+  func answers(to questions: [RowQuestion]) throws -> [[[Cell]]]
+
+  /// Locks the rows, in the order of `RowLock`.
+  /// - Returns: false if another group has locked one of them, and this source does not wait. Nothing is locked then.
+  func lock(_ locks: Set<RowLock>) throws -> Bool
+
+  /// Locks requests and their identifiers, at most `limit` of each question, and leaves out those of which another
+  /// group has locked the request or its identifier. It never waits.
+  /// - Parameter questions: conditions and an order for `request r`, such as `r.state = 1 ORDER BY r.id`.
+  /// - Returns: for each question the numbers of the requests and of their identifiers.
+  func lockFree(_ questions: [(RowQuestion, limit: Int)]) throws -> [[(request: Int64, identifier: Int64)]]
+}
+
+/// Thrown if the rows that have to be locked have changed before they were locked. The group begins again.
+struct RowsChanged: Error {}

@@ -1,0 +1,111 @@
+internal import BatonPostgres
+
+/// The statements that store what a group has changed: one for all rows of a table that change alike.
+enum PostgresChanges {
+  /// - Parameter changes: in an order in which they can be stored one by one. Rows of one statement are of one rank, so
+  ///   none of them leaves a unique index that another one enters.
+  static func statements(for changes: [RowChange]) -> [PostgresStatement] {
+    var alike: [(Form, [RowChange])] = []
+    var positions: [Form: Int] = [:]
+    for change in changes {
+      let form = Form(change)
+      if let position = positions[form] {
+        alike[position].1.append(change)
+      } else {
+        positions[form] = alike.count
+        alike.append((form, [change]))
+      }
+    }
+    return alike.map { $0.0.statement(for: $0.1) }
+  }
+
+  /// What rows have in common that one statement changes.
+  private struct Form: Hashable {
+    enum Kind: Hashable {
+      case insert
+      /// The positions of the columns that change.
+      case update([Int])
+      case delete
+    }
+    var table: TableShape
+    var kind: Kind
+    var rank: Int
+
+    init(_ change: RowChange) {
+      (table, rank) = (change.table, change.rank)
+      kind =
+        switch change.kind {
+        case .insert: .insert
+        case .update(let values): .update(values.keys.sorted())
+        case .delete: .delete
+        }
+    }
+
+    func statement(for changes: [RowChange]) -> PostgresStatement {
+      switch kind {
+      case .insert:
+        let rows = changes.compactMap { if case .insert(let row) = $0.kind { row } else { nil } }
+        let columns = Array(table.columns.indices)
+        // The shares of a coordinator are kept in its memory and are not loaded (`Verbs.shares`).
+        let conflict =
+          table.name == "share"
+          ? " ON CONFLICT (pattern, coordinator) DO UPDATE SET "
+            + columns.filter { !table.key.contains($0) }.map { "\(name($0)) = excluded.\(name($0))" }
+            .joined(separator: ", ") : ""
+        return PostgresStatement(
+          "INSERT INTO \(table.name) (\(names(columns))) SELECT * FROM \(unnested(columns))\(conflict)",
+          columns.map { column in table.array(column, rows.map { $0[column] }) })
+      case .update(let columns):
+        let all = table.key + columns
+        let set = columns.map { "\(name($0)) = v.\(name($0))" }.joined(separator: ", ")
+        let join = table.key.map { "t.\(name($0)) = v.\"key_\(table.columns[$0])\"" }.joined(separator: " AND ")
+        let aliases =
+          (table.key.map { "\"key_\(table.columns[$0])\"" } + columns.map(name)).joined(separator: ", ")
+        return PostgresStatement(
+          "UPDATE \(table.name) AS t SET \(set) FROM \(unnested(all)) AS v (\(aliases)) WHERE \(join)",
+          all.enumerated().map { position, column in
+            table.array(
+              column,
+              changes.map { change in
+                if position < table.key.count { return change.key[position] }
+                if case .update(let values) = change.kind { return values[column] ?? .null }
+                return .null
+              })
+          })
+      case .delete:
+        let join = table.key.map { "t.\(name($0)) = v.\(name($0))" }.joined(separator: " AND ")
+        return PostgresStatement(
+          "DELETE FROM \(table.name) AS t USING \(unnested(table.key)) AS v (\(names(table.key))) WHERE \(join)",
+          table.key.enumerated().map { position, column in table.array(column, changes.map { $0.key[position] }) })
+      }
+    }
+
+    private func name(_ column: Int) -> String { "\"\(table.columns[column])\"" }
+    private func names(_ columns: [Int]) -> String { columns.map(name).joined(separator: ", ") }
+
+    private func unnested(_ columns: [Int]) -> String {
+      let arrays = columns.enumerated().map { "$\($0.offset + 1)::\(table.types[$0.element].arrayName)" }
+      return "unnest(\(arrays.joined(separator: ", ")))"
+    }
+  }
+}
+
+extension ColumnType {
+  fileprivate var arrayName: String {
+    switch self {
+    case .integer: "bigint[]"
+    case .text: "text[]"
+    case .blob: "bytea[]"
+    }
+  }
+}
+
+extension TableShape {
+  fileprivate func array(_ column: Int, _ cells: [Cell]) -> PostgresValue {
+    switch types[column] {
+    case .integer: .integers(cells.map { if case .integer(let value) = $0 { value } else { nil } })
+    case .text: .texts(cells.map { if case .text(let value) = $0 { value } else { nil } })
+    case .blob: .blobs(cells.map { if case .blob(let value) = $0 { value } else { nil } })
+    }
+  }
+}

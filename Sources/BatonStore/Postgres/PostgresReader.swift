@@ -1,0 +1,92 @@
+internal import BatonModel
+internal import BatonPostgres
+internal import Synchronization
+
+/// The connections that only read. Each read is a transaction with one snapshot.
+final class PostgresReaders: Sendable {
+  private let server: PostgresServer
+  private let threads: [PostgresThread]
+  private let next = Mutex(0)
+
+  /// - Throws: `StoreError` if no thread can be started.
+  init(_ server: PostgresServer) throws {
+    self.server = server
+    do {
+      threads = try (0..<max(1, server.limits.readers)).map { try PostgresThread(name: "baton-read-\($0)") }
+    } catch {
+      throw StoreError(anything: error)
+    }
+  }
+
+  func end() async { for thread in threads { await thread.end() } }
+
+  /// Runs `body` on a connection. A connection that broke is replaced, and `body` runs again, once.
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (any StatementSource) throws -> Value
+  ) async throws -> Value {
+    let turn = next.withLock { next in
+      next += 1
+      return next
+    }
+    let thread = threads[turn % threads.count]
+    do {
+      return try await attempt(thread, body)
+    } catch let error as PostgresError where [.brokenConnection, .deadline].contains(error.kind) || error.isStalePlan {
+      do {
+        try await thread.connect { [server] in try server.connect() }
+        return try await attempt(thread, body)
+      } catch {
+        throw StoreError(anything: error)
+      }
+    } catch {
+      throw StoreError(anything: error)
+    }
+  }
+
+  private func attempt<Value: Sendable>(
+    _ thread: PostgresThread, _ body: @escaping @Sendable (any StatementSource) throws -> Value
+  ) async throws -> Value {
+    try await thread.run { [server] connection in
+      let run = { (text: String) in
+        _ = try connection.run(PostgresStatement(text), deadline: server.deadline())
+      }
+      try run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+      let result = Result { try body(PostgresStatements(connection, server)) }
+      if !connection.isBroken { try run("ROLLBACK") }
+      return try result.get()
+    }
+  }
+}
+
+/// Runs the queries of verbs that only read.
+private final class PostgresStatements: StatementSource {
+  private let connection: PostgresConnection
+  private let server: PostgresServer
+
+  init(_ connection: PostgresConnection, _ server: PostgresServer) {
+    (self.connection, self.server) = (connection, server)
+  }
+
+  func prepared(_ query: Query) throws -> Prepared {
+    let text = query.sql.withNumberedParameters
+    return Prepared(elsewhere: { [connection, server] parameters in
+      let statement = PostgresStatement(text, parameters.map { cell, type in cell.value(type) })
+      return try connection.run(statement, deadline: server.deadline()).cells
+    })
+  }
+}
+
+extension String {
+  /// The text with `$1` in the place of `?1`, and of the first `?`. No text of a query has both forms, or a question
+  /// mark in a literal.
+  var withNumberedParameters: String {
+    var (text, rest, count) = ("", self[...], 0)
+    while let mark = rest.firstIndex(of: "?") {
+      let digits = rest[rest.index(after: mark)...].prefix(while: \.isNumber)
+      count += 1
+      text += rest[..<mark] + "$" + (digits.isEmpty ? "\(count)" : digits)
+      rest = rest[digits.endIndex...]
+    }
+    return text + rest
+  }
+}

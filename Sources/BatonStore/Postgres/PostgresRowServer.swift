@@ -1,0 +1,272 @@
+internal import BatonModel
+internal import BatonPostgres
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
+/// Locks, loads and stores the rows of groups in PostgreSQL, on one connection. One group is under way at a time: its
+/// transaction begins with `load` and ends with `store` or `release`.
+///
+/// Transactions are READ COMMITTED: a statement after the locks reads what is committed then. With REPEATABLE READ it
+/// would read what was there before the locks, and a request that is submitted while the live one ends would wait for
+/// ever.
+///
+/// `@unchecked Sendable`: the queue of `GroupCommitWriter` is serial, and only its blocks call this class, one at a
+/// time; `isClosed` has a lock.
+final class PostgresRowServer: RowServer, @unchecked Sendable {
+  private let server: PostgresServer
+  private let shapes: [TableShape]
+  private let numbers: PostgresNumbers
+  private var connection: PostgresConnection?
+  private let closed = Mutex(false)
+
+  /// - Parameter shapes: the tables, as the working set has them.
+  init(_ server: PostgresServer, _ shapes: [TableShape]) {
+    (self.server, self.shapes) = (server, shapes)
+    numbers = PostgresNumbers()
+    numbers.source = { [unowned self] in try draw($0, $1) }
+  }
+
+  /// Stops waiting for a server that does not answer.
+  func close() { closed.withLock { $0 = true } }
+
+  // MARK: RowServer
+
+  func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)? {
+    do {
+      let connection = try usable()
+      try run([PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")], on: connection)
+      let source = PostgresRowSource(connection: connection, server: server)
+      return try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, shapes)
+    } catch {
+      release(group)
+      // Another group was in the way. This one begins again.
+      if error is RowsChanged { return nil }
+      if let error = error as? PostgresError, error.isSerialization || error.isStalePlan { return nil }
+      throw StoreError(anything: error)
+    }
+  }
+
+  func store(_ changes: [RowChange], by group: Int) throws {
+    guard let connection else { throw StoreError(.unavailable, "The connection to PostgreSQL is gone.") }
+    do {
+      try run(PostgresChanges.statements(for: changes) + [PostgresStatement("COMMIT")], on: connection)
+    } catch let error as PostgresError {
+      if error.isOutcomeUnknown { return try findOut(CommitMark(in: changes), error) }
+      if error.isUniqueViolation || error.sqlState == "23P01" || error.isSerialization || error.isStalePlan {
+        throw RowConflict()
+      }
+      throw StoreError(error)
+    }
+    numbers.endGroup()
+  }
+
+  func release(_ group: Int) {
+    numbers.endGroup()
+    guard let connection, connection.transactionStatus != .idle else { return }
+    do {
+      try run([PostgresStatement("ROLLBACK")], on: connection)
+    } catch {
+      // The server rolls back what a closed connection has left.
+      connection.close()
+    }
+  }
+
+  // MARK: The connection
+
+  private func usable() throws -> PostgresConnection {
+    if let connection, !connection.isBroken { return connection }
+    let opened = try server.connect()
+    connection = opened
+    return opened
+  }
+
+  @discardableResult
+  private func run(_ statements: [PostgresStatement], on connection: PostgresConnection) throws -> [PostgresRows] {
+    try connection.run(statements, deadline: server.deadline())
+  }
+
+  private func draw(_ table: NumberedTable, _ count: Int) throws -> [Int64] {
+    let sequence = PostgresStatement(
+      "SELECT nextval($1::regclass) FROM generate_series(1, $2)",
+      [.text("\(table.name)_ids"), .integer(Int64(count))])
+    do {
+      let rows = try run([sequence], on: try usable())[0]
+      return try (0..<rows.count).map { try rows.integer($0, 0) }
+    } catch {
+      throw StoreError(anything: error)
+    }
+  }
+
+  // MARK: Unknown commits
+
+  /// Finds out whether a commit was made whose answer was lost: on another connection, under the lock of this
+  /// coordinator's row. The lock waits for a commit that is still being made; a read without it would take that commit
+  /// for one that was not made.
+  private func findOut(_ mark: CommitMark?, _ cause: PostgresError) throws {
+    connection?.close()
+    guard let mark else {
+      throw StoreError(.unknown, "The connection to PostgreSQL broke in a commit that counts nothing: \(cause.message)")
+    }
+    while !closed.withLock({ $0 }) {
+      do {
+        let connection = try usable()
+        let lock = "SELECT commits FROM coordinator WHERE epoch = $1 FOR NO KEY UPDATE"
+        let rows = try run([PostgresStatement(lock, [.integer(mark.epoch)])], on: connection)[0]
+        let commits = rows.count == 0 ? nil : try rows.integer(0, 0)
+        if let commits, commits >= mark.commits { return }
+        throw StoreError(.unavailable, "PostgreSQL broke the connection, and did not make the change: \(cause.message)")
+      } catch let error as PostgresError where error.kind != .loginRefused {
+        connection?.close()
+        pause()
+      } catch let error as StoreError where error.code == .unavailable && connection?.isBroken != false {
+        pause()
+      }
+    }
+    throw StoreError(.unknown, "The coordinator ended before it could find out whether PostgreSQL made a change.")
+  }
+
+  /// Waits before the next try to reach the server. Nothing else can happen on the writer's thread meanwhile.
+  private func pause() { usleep(200_000) }
+}
+
+/// What a group's commit is recognised by.
+struct CommitMark {
+  var epoch: Int64
+  var commits: Int64
+
+  /// `nil` if the changes do not count a commit.
+  init?(in changes: [RowChange]) {
+    for change in changes where change.table.name == "coordinator" {
+      guard let column = change.table.columns.firstIndex(of: "commits"), case .integer(let epoch)? = change.key.first
+      else { continue }
+      let cell: Cell? =
+        switch change.kind {
+        case .insert(let row): row[column]
+        case .update(let values): values[column]
+        case .delete: nil
+        }
+      guard case .integer(let commits)? = cell else { continue }
+      (self.epoch, self.commits) = (epoch, commits)
+      return
+    }
+    return nil
+  }
+}
+
+/// Draws the numbers of new rows from sequences of PostgreSQL. A group's numbers are drawn while it runs, so that the
+/// requests of all coordinators start in about the order in which they were submitted. Numbers that are not used are
+/// lost.
+///
+/// `@unchecked Sendable`: only the writer's queue calls it, one block at a time.
+final class PostgresNumbers: RowNumbers, @unchecked Sendable {
+  var source: ((NumberedTable, Int) throws -> [Int64])?
+  private var drawn: [NumberedTable: [Int64]] = [:]
+  private var sizes: [NumberedTable: Int] = [:]
+
+  /// The most numbers that are drawn at once.
+  private static let largest = 512
+
+  func draw(_ table: NumberedTable) throws -> Int64 {
+    if let next = drawn[table]?.popLast() { return next }
+    let size = sizes[table] ?? 1
+    guard let source, let next = try source(table, size).reversed() as [Int64]?, let first = next.last else {
+      preconditionFailure("numbers have no source")
+    }
+    sizes[table] = min(size * 4, Self.largest)
+    drawn[table] = next.dropLast()
+    return first
+  }
+
+  func giveBack(_ drawn: [Int64], of table: NumberedTable) {}
+
+  /// Forgets the numbers that the group has not used: later numbers of other coordinators may be used already.
+  func endGroup() {
+    drawn = [:]
+    sizes = [:]
+  }
+}
+
+/// The database, as the loader of one group asks it.
+struct PostgresRowSource: RowSource {
+  let connection: PostgresConnection
+  let server: PostgresServer
+
+  func answers(to questions: [RowQuestion]) throws -> [[[Cell]]] {
+    try run(questions.map(\.statement)).map { try $0.cells }
+  }
+
+  /// Locks the rows in their order, and waits for other groups.
+  func lock(_ locks: Set<RowLock>) throws -> Bool {
+    let byTable = Dictionary(grouping: locks, by: \.table)
+    _ = try run(
+      byTable.keys.sorted { $0.rawValue < $1.rawValue }.map { table in
+        table.statement(locking: (byTable[table] ?? []).map(\.id).sorted())
+      })
+    return true
+  }
+
+  func lockFree(_ questions: [(RowQuestion, limit: Int)]) throws -> [[(request: Int64, identifier: Int64)]] {
+    let statements = questions.map { question, limit in
+      var question = question
+      // In this order a request whose identifier is locked stays free.
+      question.sql = """
+        SELECT r.id, r.identifier FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(question.sql)
+        LIMIT ?\(question.parameters.count + 1) FOR NO KEY UPDATE OF i, r SKIP LOCKED
+        """
+      question.parameters.append(.integer(limit))
+      return question.statement
+    }
+    return try run(statements).map { rows in
+      try (0..<rows.count).map { (request: try rows.integer($0, 0), identifier: try rows.integer($0, 1)) }
+    }
+  }
+
+  private func run(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
+    try connection.run(statements, deadline: server.deadline())
+  }
+}
+
+extension RowLock.Table {
+  /// Locks these rows of the table, the lowest number first. `NO KEY` lets the checks of foreign keys pass, which change
+  /// nothing.
+  fileprivate func statement(locking ids: [Int64]) -> PostgresStatement {
+    let ids = [PostgresValue.integers(ids)]
+    return switch self {
+    case .coordinator:
+      PostgresStatement(
+        "SELECT epoch FROM coordinator WHERE epoch = ANY($1) ORDER BY epoch FOR NO KEY UPDATE", ids)
+    case .identifier:
+      PostgresStatement("SELECT id FROM identifier WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
+    case .request: PostgresStatement("SELECT id FROM request WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
+    case .pattern: PostgresStatement("SELECT id FROM pattern WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
+    case .host: PostgresStatement("SELECT id FROM host WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
+    // These stand for all rows of their tables, also for rows that are inserted. No row could be locked for that.
+    case .identities:
+      PostgresStatement("SELECT pg_advisory_xact_lock('invitation'::regclass::bigint)")
+    case .credentials: PostgresStatement("SELECT pg_advisory_xact_lock('credential'::regclass::bigint)")
+    case .audit: PostgresStatement("SELECT id FROM audit_head FOR NO KEY UPDATE")
+    }
+  }
+}
+
+extension RowQuestion {
+  var statement: PostgresStatement {
+    PostgresStatement(
+      text(list: { "= ANY($\($0))" }, parameter: { "$\($0)" }), parameters.map(\.value))
+  }
+}
+
+extension RowParameter {
+  fileprivate var value: PostgresValue {
+    switch self {
+    case .one(let cell): cell.value(.integer)
+    case .integers(let values): .integers(values)
+    case .texts(let values): .texts(values)
+    }
+  }
+}

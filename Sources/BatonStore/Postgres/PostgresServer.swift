@@ -1,0 +1,165 @@
+internal import BatonModel
+internal import BatonPostgres
+
+/// How long the coordinator waits for PostgreSQL.
+package struct PostgresLimits: Hashable, Sendable {
+  /// The longest time until a server has answered a connection.
+  package var connecting = Duration.seconds(5)
+  /// The longest time for one exchange with the server. A server that needs longer is given up; the connection is
+  /// closed, and a commit that was under way is looked for on another connection.
+  package var exchange = Duration.seconds(15)
+  /// The longest time that a statement waits for a row that another coordinator has locked.
+  package var locking = Duration.seconds(5)
+  /// After this time without a statement the server ends a transaction, so that a coordinator that was stopped does not
+  /// keep its locks.
+  package var idling = Duration.seconds(2)
+  /// Whether a server is refused that may lose commits in a power failure. False is for tests that cut no power.
+  package var demandsDurability = true
+  /// How many connections only read.
+  package var readers = 3
+
+  package init() {}
+}
+
+/// Opens connections to a server, and makes sure that it can keep the promises.
+struct PostgresServer: Sendable {
+  let address: PostgresAddress
+  let limits: PostgresLimits
+
+  /// Opens a connection.
+  /// - Throws: `StoreError`: `.unavailable` if there is no server now, `.refused` if a person has to change something.
+  func connect() throws(StoreError) -> PostgresConnection {
+    do {
+      let deadline = ContinuousClock.now + limits.connecting
+      let connection = try PostgresConnection.connect(to: address, deadline: deadline)
+      try prepare(connection)
+      return connection
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw StoreError(anything: error)
+    }
+  }
+
+  func deadline() -> ContinuousClock.Instant { .now + limits.exchange }
+
+  /// Sets the session up, and refuses a server whose commits may be lost, and a pooler that gives each transaction
+  /// another connection.
+  private func prepare(_ connection: PostgresConnection) throws {
+    let milliseconds = { (duration: Duration) in duration.nanoseconds / 1_000_000 }
+    // The plans of an empty table would stay when it has grown (https://www.postgresql.org/docs/current/sql-prepare.html).
+    try connection.script(
+      """
+      SET lock_timeout = \(milliseconds(limits.locking)); SET statement_timeout = 0;
+      SET idle_in_transaction_session_timeout = \(milliseconds(limits.idling));
+      SET enable_seqscan = off; SET jit = off; SET plan_cache_mode = force_generic_plan;
+      SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET baton.session = 'set'
+      """, deadline: deadline())
+    let rows = try connection.run(
+      PostgresStatement(
+        """
+        SELECT name, setting FROM pg_settings
+        WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding')
+        """), deadline: deadline())
+    var settings: [String: String] = [:]
+    for row in 0..<rows.count { settings[try rows.text(row, 0)] = try rows.text(row, 1) }
+    for name in ["fsync", "full_page_writes"] where limits.demandsDurability && settings[name] != "on" {
+      throw StoreError(
+        .refused,
+        "PostgreSQL has \(name) = \(settings[name] ?? "unknown"), so a power failure could lose what was acknowledged; "
+          + "set \(name) = on")
+    }
+    // Every other setting waits at least until the commit is on the server's disk.
+    guard settings["synchronous_commit"] != "off" || !limits.demandsDurability else {
+      throw StoreError(
+        .refused,
+        "PostgreSQL has synchronous_commit = off for this user, so commits that were acknowledged could be lost; set it "
+          + "to on (ALTER ROLE … SET synchronous_commit = on)")
+    }
+    guard settings["server_encoding"] == "UTF8" else {
+      throw StoreError(
+        .refused, "the database has the encoding \(settings["server_encoding"] ?? "unknown"); make one with UTF8")
+    }
+    try refusePooler(connection)
+  }
+
+  /// Two transactions in a row have to run on the same connection to the server.
+  private func refusePooler(_ connection: PostgresConnection) throws {
+    let question = PostgresStatement("SELECT pg_backend_pid(), current_setting('baton.session', true)")
+    for _ in 0..<2 {
+      let rows = try connection.run(question, deadline: deadline())
+      guard try rows.integer(0, 0) == Int64(connection.backendPID), try rows.textIfAny(0, 1) == "set" else {
+        throw StoreError(
+          .refused,
+          "between this coordinator and PostgreSQL is a pooler that gives each transaction another connection; use "
+            + "PostgreSQL's own port, or a pool in session mode")
+      }
+    }
+  }
+}
+
+extension StoreError {
+  /// Translates an error of PostgreSQL into the error that callers get. Nothing was changed, unless the error is
+  /// `.unknown`.
+  init(_ error: PostgresError) {
+    switch error.kind {
+    case .libraryMissing, .invalidAddress, .loginRefused: self.init(.refused, error.message)
+    case .unreachable, .brokenConnection, .deadline, .overloaded, .ended: self.init(.unavailable, error.message)
+    case .invalidStatement, .unreadable: self.init(.corrupt, error.message)
+    case .server: self.init(server: error)
+    }
+  }
+
+  private init(server error: PostgresError) {
+    switch (error.sqlState ?? "", error.sqlStateClass) {
+    case ("53100", _):
+      self.init(.cannotWrite, "The disk of PostgreSQL is full; nothing was changed. Free some space, then try again.")
+    case ("55P03", _):
+      self.init(.overloaded, "Another coordinator holds a row for too long; nothing was changed. Try again.")
+    case ("25006", _):
+      self.init(.unavailable, "PostgreSQL takes no writes now: it is a standby. \(error.message)")
+    case ("XX001", _), ("XX002", _): self.init(.corrupt, "The database is damaged: \(error.message)")
+    case (_, "28"), (_, "3D"), (_, "42"):
+      self.init(.refused, "PostgreSQL refuses what the store needs: \(error.message)")
+    case (_, "08"), (_, "53"), (_, "57"), (_, "40"): self.init(.unavailable, error.message)
+    default: self.init(.corrupt, "PostgreSQL refuses what the store needs: \(error.message)")
+    }
+  }
+}
+
+extension Cell {
+  func value(_ column: ColumnType) -> PostgresValue {
+    switch self {
+    case .null: .nullOf(column.type)
+    case .integer(let value): .integer(value)
+    case .text(let value): .text(value)
+    case .blob(let value): .blob(value)
+    }
+  }
+}
+
+extension ColumnType {
+  var type: PostgresType {
+    switch self {
+    case .integer: .integer
+    case .text: .text
+    case .blob: .blob
+    }
+  }
+}
+
+extension PostgresRows {
+  /// The cells of all rows.
+  var cells: [[Cell]] {
+    get throws { try (0..<count).map { row in try (0..<columnCount).map { try cell(row, $0) } } }
+  }
+
+  private func cell(_ row: Int, _ column: Int) throws -> Cell {
+    if isNull(row, column) { return .null }
+    switch type(ofColumn: column) {
+    case .text: return .text(try text(row, column))
+    case .blob: return .blob(try blob(row, column))
+    default: return .integer(try integer(row, column))
+    }
+  }
+}

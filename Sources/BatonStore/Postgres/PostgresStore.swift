@@ -1,0 +1,93 @@
+internal import BatonBase
+package import BatonModel
+package import BatonPostgres
+internal import GRDB
+
+/// The store on PostgreSQL, which several coordinators can have open at the same time.
+///
+/// Writes go through one connection and are committed in groups. The verbs of a group run on the rows that it has locked
+/// and loaded (`WorkingSet`), and what they changed is stored in one exchange. Reads use connections of their own.
+///
+/// A commit that was answered is on the server's disk. Whether it survives the loss of that server depends on the
+/// server's replication (`synchronous_standby_names`). If commits are lost with a server, the next write or the next
+/// hello of a worker notices it, and the fleet is paused (promise P12).
+package final class PostgresStore: VerbStore {
+  private let writer: GroupCommitWriter
+  private let server: PostgresRowServer
+  private let readers: PostgresReaders
+  private let cache: DefinitionCache
+  package let limits: StoreLimits
+  package let queuesSpans: Bool
+  package var isShared: Bool { true }
+
+  /// Opens the store in a database, and makes its tables if the database has none.
+  /// - Parameters:
+  ///   - queuesSpans: true if this process sends spans. Spans are then kept until a backend has confirmed them.
+  ///   - onGroup: called after each group of writes, for metrics.
+  /// - Throws: `.unavailable` if the server cannot be reached, `.refused` with what a person has to change,
+  ///   `.newerVersion`, or `.corrupt`.
+  package static func open(
+    _ address: PostgresAddress, limits: StoreLimits = StoreLimits(), postgres: PostgresLimits = PostgresLimits(),
+    queuesSpans: Bool = false, onGroup: GroupReport? = nil
+  ) throws -> PostgresStore {
+    let server = PostgresServer(address: address, limits: postgres)
+    try PostgresMigrations(server: server).run(RandomNumbers.name())
+    return try PostgresStore(server, limits, queuesSpans: queuesSpans, onGroup: onGroup)
+  }
+
+  private init(
+    _ server: PostgresServer, _ limits: StoreLimits, queuesSpans: Bool, onGroup: GroupReport?
+  ) throws {
+    (self.limits, self.queuesSpans) = (limits, queuesSpans)
+    cache = DefinitionCache()
+    let workingSet = try WorkingSet.database()
+    let shapes = try workingSet.read { try TableShape.all(in: $0) }
+    self.server = PostgresRowServer(server, shapes)
+    readers = try PostgresReaders(server)
+    writer = try GroupCommitWriter(
+      workingSet, limits: limits, cache: cache, queuesSpans: queuesSpans, isShared: true, folder: nil,
+      server: self.server, onGroup: onGroup)
+  }
+
+  package var failures: AsyncStream<StoreError> { writer.failures }
+  package var receipt: Receipt { writer.receipt }
+  package var epoch: Int64 { writer.epoch }
+  package var writeStatistics: WriteStatistics { writer.statistics }
+
+  package func demandTenure() async throws {
+    let (epoch, tenure) = (epoch, receipt.tenure)
+    let isEnded = try await read { try $0.prepare(.ownTenure).first(epoch, tenure) { $0.bool(1) } }
+    if isEnded ?? true { throw StoreError.superseded }
+  }
+
+  package func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
+    try await readers.read { [limits, cache] source in
+      try body(Verbs(source, limits: limits, cache: cache, queuesSpans: false, isShared: true))
+    }
+  }
+
+  package func perform<Value: Sendable>(
+    _ lane: WriteLane, isWithdrawable: Bool, needing needs: KnownNeeds,
+    _ body: @escaping @Sendable (Verbs) throws -> Value
+  ) async throws -> Value {
+    try await writer.perform(lane, isWithdrawable: isWithdrawable, needing: needs, body)
+  }
+
+  /// PostgreSQL checks its pages itself when it reads them (`data_checksums`). This reads what every start needs.
+  package func verify() async throws { _ = try await fleet() }
+
+  package func backUp(
+    to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary {
+    throw StoreError(
+      .refused, "The store is in PostgreSQL: back it up with PostgreSQL's own tools (pg_basebackup, pg_dump).")
+  }
+
+  /// Waits for the writes that were accepted, and closes the connections. The tenure goes on until `leave`.
+  package func close() async throws {
+    do { try await writer.perform(.urgent) { _ in } } catch is StoreError {}
+    server.close()
+    try await writer.close()
+    await readers.end()
+  }
+}

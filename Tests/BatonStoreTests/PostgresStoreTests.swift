@@ -1,0 +1,180 @@
+import BatonModel
+import BatonPostgres
+import GRDB
+import Testing
+
+@testable import BatonStore
+
+/// What holds for a store in PostgreSQL beside the promises of `StoreConformance`.
+@Suite(.enabled(if: TestDatabase.isThere)) struct PostgresStoreTests {
+  private static let deadline = ContinuousClock.Duration.seconds(30)
+
+  private func connect(_ address: PostgresAddress) throws -> PostgresConnection {
+    try PostgresConnection.connect(to: address, deadline: .now + Self.deadline)
+  }
+
+  private func run(_ sql: String, on address: PostgresAddress) throws {
+    let connection = try connect(address)
+    defer { connection.close() }
+    try connection.script(sql, deadline: .now + Self.deadline)
+  }
+
+  @Test func theTablesHaveTheColumnsOfSQLite() async throws {
+    let database = try WorkingSet.database()
+    let shapes = try await database.read { try TableShape.all(in: $0) }
+    let connection = try connect(try TestDatabase.make())
+    defer { connection.close() }
+    for shape in shapes {
+      let question = PostgresStatement(
+        """
+        SELECT column_name::text, data_type::text FROM information_schema.columns WHERE table_name = $1
+        ORDER BY ordinal_position
+        """, [.text(shape.name)])
+      let rows = try connection.run(question, deadline: .now + Self.deadline)
+      #expect(try (0..<rows.count).map { try rows.text($0, 0) } == shape.columns, "\(shape.name)")
+      let types = try (0..<rows.count).map { try rows.text($0, 1) }
+      #expect(types == shape.types.map(\.name), "\(shape.name)")
+    }
+  }
+
+  @Test func aSecondCoordinatorOpensTheSameStore() async throws {
+    let address = try TestDatabase.make()
+    let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))
+    #expect(second.epoch == first.epoch + 1)
+    #expect(first.receipt.store == second.receipt.store)
+    let definition = try await first.prepare()
+    try await second.submit("com.a", to: definition)
+    #expect(try await first.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue) == ["com.a"])
+    try await first.close()
+    try await second.close()
+  }
+
+  @Test func aDatabaseOfAnotherProgramIsRefused() throws {
+    let address = try TestDatabase.empty()
+    try run("CREATE TABLE request (id bigint)", on: address)
+    let error = #expect(throws: StoreError.self) { try TestDatabase.open(address) }
+    #expect(error?.code == .refused && error?.message.contains("tables of another program") == true)
+  }
+
+  @Test func aNewerSchemaIsRefused() throws {
+    let address = try TestDatabase.make()
+    try run("UPDATE baton_schema SET version = 999, made_by = '9.9'", on: address)
+    let error = #expect(throws: StoreError.self) { try TestDatabase.open(address) }
+    #expect(error?.code == .newerVersion && error?.message.contains("Baton 9.9") == true)
+  }
+
+  @Test func aServerThatMayLoseCommitsIsRefused() throws {
+    let address = try TestDatabase.make()
+    let error = #expect(throws: StoreError.self) { try PostgresStore.open(address) }
+    #expect(error?.code == .refused && error?.message.contains("fsync = on") == true)
+  }
+
+  /// A connection that broke between two groups costs nothing but a new connection.
+  @Test func aBrokenConnectionIsReplaced() async throws {
+    let address = try TestDatabase.make()
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    try run(Self.killOthers, on: address)
+    // The first write may find the connection broken, which changes nothing.
+    while true {
+      do {
+        try await store.submit("com.a", to: definition)
+        break
+      } catch let error as StoreError where error.code == .unavailable {}
+    }
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).count == 1)
+    try await store.close()
+  }
+
+  private static let killOthers = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+    """
+
+  /// An answer that is lost in a commit is looked for under the lock of the coordinator's row.
+  @Test func aCommitWhoseAnswerWasLostIsNotMadeAgain() async throws {
+    let address = try TestDatabase.make()
+    let proxy = try CuttingProxy(try #require(TestDatabase.socket))
+    defer { proxy.stop() }
+    let store = try TestDatabase.open(try TestDatabase.address(address, through: proxy.folder))
+    let definition = try await store.prepare()
+    let before = store.receipt.sequence
+    proxy.arm()
+    _ = try await store.submit("com.a", to: definition)
+    #expect(proxy.count == 1)
+    #expect(store.receipt.sequence == before + 1)
+    _ = try await store.submit("com.b", to: definition)
+    let names = try await store.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue)
+    #expect(names == ["com.a", "com.b"])
+    try await store.close()
+  }
+
+  @Test func aCommitThatWasNotMadeIsAnsweredAsUnavailable() async throws {
+    let address = try TestDatabase.make()
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    // A deferred trigger runs in COMMIT; this one ends its own connection.
+    try run(
+      """
+      CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON submission DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION cut();
+      """, on: address)
+    let before = store.receipt.sequence
+    let error = await refusal { _ = try await store.submit("com.a", to: definition) }
+    #expect(error?.code == .unavailable)
+    #expect(store.receipt.sequence == before)
+    try run("DROP TRIGGER cut ON submission", on: address)
+    _ = try await store.submit("com.a", to: definition)
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).count == 1)
+    try await store.close()
+  }
+
+  /// A server that was set back is noticed by the next write.
+  @Test func aServerThatLostCommitsIsNoticed() async throws {
+    let address = try TestDatabase.make()
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    _ = try await store.submit("com.a", to: definition)
+    try run("UPDATE coordinator SET commits = commits - 1", on: address)
+    let error = await refusal { _ = try await store.submit("com.b", to: definition) }
+    #expect(error?.code == .wentBackwards)
+    #expect(try await store.fleet().isPaused)
+    try await store.close()
+  }
+
+  /// Two coordinators write for one identifier at the same time, many times: nothing is lost, and nothing waits for ever.
+  @Test func twoCoordinatorsWriteForOneIdentifier() async throws {
+    let address = try TestDatabase.make()
+    let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))
+    let definition = try await first.prepare()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (number, store) in [first, second].enumerated() {
+        group.addTask {
+          for round in 0..<50 {
+            _ = try await store.submit("com.a", to: definition, id: "\(number)-\(round)")
+            _ = try await store.cancel(.identifier(JobIdentifier(trusted: "com.a")), by: "ada", at: someTime)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let unfinished = try await first.requests(RequestFilter(states: [.scheduled, .ready]), after: nil, limit: 9)
+    #expect(unfinished.count <= 1)
+    let all = try await first.requests(RequestFilter(), after: nil, limit: 200)
+    #expect(all.map(\.number) == Array(1...all.count))
+    #expect(try await second.counts().map(\.count).reduce(0, +) == all.count)
+    try await first.close()
+    try await second.close()
+  }
+}
+
+extension ColumnType {
+  fileprivate var name: String {
+    switch self {
+    case .integer: "bigint"
+    case .text: "text"
+    case .blob: "bytea"
+    }
+  }
+}
