@@ -1,4 +1,5 @@
 import BatonBase
+import BatonIdentity
 import BatonModel
 import BatonStore
 import BatonTelemetry
@@ -50,6 +51,26 @@ extension Coordinator {
         try await store.beat(nil)
       } catch let error as StoreError where error.code != .superseded {
         note(error, while: "looking whose the store is")
+      }
+    }
+  }
+
+  /// Hears each second of the certificates and credentials that other coordinators have given out or revoked.
+  func identityLoop(_ identities: HostIdentities) async throws {
+    var known: [Int64] = []
+    while true {
+      try await clocks.sleep(Self.tenureInterval)
+      do {
+        let mark = try await store.identityMark()
+        guard mark != known else { continue }
+        try identities.hear(try await store.certificates())
+        try identities.credentials.hear(try await store.credentials())
+        known = mark
+      } catch let error as StoreError where !error.endsCoordinator {
+        note(error, while: "hearing of certificates and credentials")
+      } catch let error as IdentityError {
+        // A revocation counts here, but may not outlive an older copy of the store. It is tried again.
+        logger.error("a revocation of another coordinator cannot be made durable here: \(error)")
       }
     }
   }

@@ -206,6 +206,9 @@ package final class Coordinator: Sendable {
       group.addTask { try await self.housekeepingLoop() }
       group.addTask { try await self.auditLoop() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }
+      if store.isShared, let identities = settings.identities {
+        group.addTask { try await self.identityLoop(identities) }
+      }
       if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
       try await group.next()
       group.cancelAll()

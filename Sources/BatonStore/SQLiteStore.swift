@@ -158,7 +158,7 @@ package final class SQLiteStore: VerbStore {
   /// the database, and releases the lock of the folder. Afterwards the database file alone is the whole store.
   /// - Parameter checkpointLimit: the longest time for moving the log. If it takes longer, the log stays, and the next
   ///   start reads it, as after a kill.
-  package func close(checkpointLimit: Duration = .seconds(5)) async throws {
+  package func close(checkpointLimit: Duration) async throws {
     backup.withLock { $0?.stop() }
     // After the disk has failed, there is nothing to wait for; the database is closed nevertheless.
     do {
@@ -168,6 +168,8 @@ package final class SQLiteStore: VerbStore {
     try await writer.close()
     folder?.release()
   }
+
+  package func close() async throws { try await close(checkpointLimit: .seconds(5)) }
 
   /// Moves the contents of the write-ahead log into the database file. Contents that cannot be moved within `limit`
   /// stay in the log. The next start reads them from there, so nothing is lost.

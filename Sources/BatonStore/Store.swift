@@ -212,6 +212,10 @@ package protocol Store: Sendable {
   /// All certificates that were given to hosts and have not ended long ago, in the order of their serial numbers.
   func certificates() async throws -> [HostCertificate]
 
+  /// Numbers that change when a certificate or a credential is added or revoked. Where several coordinators share a
+  /// store, each of them asks every second, and reads both again when the numbers have changed.
+  func identityMark() async throws -> [Int64]
+
   // MARK: Credentials and the audit log
 
   /// Stores a new credential, and drops those that have ended.

@@ -81,7 +81,7 @@ final class StoreFolder: Sendable {
 
   /// Creates the folder and its parents with mode 0700. Throws `.refused` if the path is that of a file, and
   /// `.cannotWrite` if this process cannot write to the folder.
-  private static func makeFolder(_ path: String) throws {
+  static func makeFolder(_ path: String) throws {
     var made = ""
     for part in path.split(separator: "/", omittingEmptySubsequences: true) {
       made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
@@ -148,7 +148,7 @@ final class StoreFolder: Sendable {
   }
 
   /// Locks the lock file of the folder and writes this process's id into it.
-  private static func lock(_ path: String) throws -> Int32 {
+  static func lock(_ path: String) throws -> Int32 {
     let file = open(path + "/" + lockName, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw cannotWrite(path + "/" + lockName, "the lock file cannot be opened") }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {

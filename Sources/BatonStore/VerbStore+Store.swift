@@ -8,6 +8,8 @@ package protocol VerbStore: Store {
   var epoch: Int64 { get }
   /// How busy the writer is.
   var writeStatistics: WriteStatistics { get }
+  /// Waits for the writes that were accepted, and closes the store.
+  func close() async throws
   /// Throws `.superseded` if this tenure has ended.
   func demandTenure() async throws
   /// Runs `body` on a snapshot.
@@ -216,6 +218,7 @@ extension VerbStore {
   package func dropAudit(upTo last: AuditRow) async throws {
     try await write(.ordinary) { try $0.dropAudit(upTo: last) }
   }
+  package func identityMark() async throws -> [Int64] { try await read { try $0.identityMark() } }
   package func certificates() async throws -> [HostCertificate] { try await read { try $0.certificates() } }
   package func forgetSecret(of host: HostName) async throws {
     try await write(.urgent) { try $0.forgetSecret(of: host) }

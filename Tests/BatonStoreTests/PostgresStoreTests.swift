@@ -143,7 +143,7 @@ import Testing
     try await store.close()
   }
 
-  /// Two coordinators write for one identifier at the same time, many times: nothing is lost, and nothing waits for ever.
+  /// Two coordinators write for one identifier at the same time, many times: nothing is lost, and nothing hangs.
   @Test func twoCoordinatorsWriteForOneIdentifier() async throws {
     let address = try TestDatabase.make()
     let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))

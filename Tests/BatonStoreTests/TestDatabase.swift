@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import BatonStore
 
-/// Databases of a PostgreSQL server that the environment variable `BATON_TEST_POSTGRES` names (`Scripts/with-postgres`).
+/// Databases of a PostgreSQL server that the variable `BATON_TEST_POSTGRES` names (`Scripts/with-postgres`).
 enum TestDatabase {
   static let server = ProcessInfo.processInfo.environment["BATON_TEST_POSTGRES"]
   static var isThere: Bool { server != nil }

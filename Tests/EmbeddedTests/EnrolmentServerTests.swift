@@ -181,10 +181,11 @@ struct EnrolmentServerTests {
       let identity = try await Self.ended(place, ago: .seconds(3600))
       _ = try await Self.rejoin(place, identity)
       await Self.refused({ try await Self.rejoin(place, identity, signedBy: HostKey()) }, "another key")
+      _ = try await place.renew(as: try await place.joined("base"))
       #expect(
         try await place.audit() == [
           "desk Join desk done", "desk Join desk failed", " Join  denied", "desk Join desk done",
-          "desk Rejoin desk done", " Rejoin  denied",
+          "desk Rejoin desk done", " Rejoin  denied", "base Join base done", "base Renew base done",
         ])
       let rows = try await place.coordinator.audit(AuditFilter(), after: 0, limit: 10).map(\.entry)
       let serials = try await place.coordinator.store.certificates().map(\.serial)

@@ -93,7 +93,8 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
       guard let caller = try identities?.caller(context, at: coordinator.clocks.date()) else {
         throw OperatorError.invalid("a worker on the coordinator's machine has no certificate to renew")
       }
-      return Baton_V1_RenewReply(try await coordinator.renew(caller, request: Array(request.request)))
+      return Baton_V1_RenewReply(
+        try await coordinator.renew(caller, request: Array(request.request), from: context.remotePeer))
     }
   }
 }

@@ -116,9 +116,12 @@ extension Coordinator {
       certificate.host, try identities.answer(certificate, at: now.date), identities.description(at: now.date))
   }
 
-  /// Gives a host another certificate.
-  func renew(_ caller: HostCaller, request: [UInt8]) async throws -> HostIdentity.Answer {
-    try await renew(caller.host, after: caller.serial, request)
+  /// Gives a host another certificate. The audit log gets a row.
+  func renew(_ caller: HostCaller, request: [UInt8], from peer: String) async throws -> HostIdentity.Answer {
+    let entry = AuditEntry(
+      at: now().date, actor: caller.host.rawValue, credential: caller.serial, peer: peer,
+      method: EnrolmentService.renewing, object: caller.host.rawValue)
+    return try await callAudit.changing(entry) { try await self.renew(caller.host, after: caller.serial, request) }
   }
 
   private func renew(_ host: HostName, after serial: [UInt8], _ request: [UInt8]) async throws -> HostIdentity.Answer {

@@ -19,6 +19,8 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
   /// The names of the methods in the audit log.
   static let joining = "Join"
   static let rejoining = "Rejoin"
+  /// A method of the workers' service.
+  static let renewing = "Renew"
 
   let coordinator: Coordinator
 

@@ -75,6 +75,21 @@ package final class HostIdentities: Sendable {
     return true
   }
 
+  /// Takes over what other coordinators have done: certificates that they gave out, and revocations. A revocation is
+  /// kept in the file of this coordinator too, and ends the host's calls here.
+  func hear(_ certificates: [HostCertificate]) throws(IdentityError) {
+    let news = state.withLock { state in
+      certificates.filter { $0.isRevoked && !state.revoked.contains($0.serial) }
+    }
+    for certificate in news { try revocations.add([certificate.serial], of: certificate.host.rawValue) }
+    state.withLock { state in
+      for certificate in certificates { state.certificates[certificate.serial] = certificate }
+      let serials = Set(news.map(\.serial))
+      state.revoked.formUnion(serials)
+      for call in state.calls.values where serials.contains(call.serial) { call.end.raise() }
+    }
+  }
+
   // MARK: Where the coordinator listens
 
   package func listens(workers: HostPort) { state.withLock { $0.workers = workers } }

@@ -37,6 +37,14 @@ package final class OperatorCredentials: Sendable {
     }
   }
 
+  /// Takes over what other coordinators have done: credentials that they issued, and revocations, which are kept in the
+  /// file of this coordinator too and end calls here.
+  func hear(_ credentials: [Credential]) throws(IdentityError) {
+    let news = state.withLock { state in credentials.filter { $0.isRevoked && !state.revoked.contains($0.id) } }
+    load(credentials)
+    try revoke(news)
+  }
+
   /// The credential that the token belongs to; `nil` if it permits nothing.
   package func credential(_ token: CredentialToken, at now: Timestamp) -> Credential? {
     guard let known = state.withLock({ $0.valid(token.id, at: now) }), token.has(digest: known.digest) else {

@@ -9,8 +9,8 @@ struct PostgresMigrations {
   private static let lock = 0x6261_746f_6e
 
   /// - Parameter incarnation: the name of a store that is made here.
-  /// - Throws: `.newerVersion` if a newer version of Baton has made the tables; `.refused` if the database is not one of
-  ///   Baton.
+  /// - Throws: `.newerVersion` if a newer version of Baton has made the tables; `.refused` if the database belongs to
+  ///   another program.
   func run(_ incarnation: String) throws(StoreError) {
     let connection = try server.connect()
     defer { connection.close() }

@@ -232,8 +232,8 @@ struct PostgresRowSource: RowSource {
 }
 
 extension RowLock.Table {
-  /// Locks these rows of the table, the lowest number first. `NO KEY` lets the checks of foreign keys pass, which change
-  /// nothing.
+  /// Locks these rows of the table, the lowest number first. `NO KEY` lets the checks of foreign keys pass, which
+  /// change nothing.
   fileprivate func statement(locking ids: [Int64]) -> PostgresStatement {
     let ids = [PostgresValue.integers(ids)]
     return switch self {

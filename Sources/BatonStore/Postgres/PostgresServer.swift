@@ -2,23 +2,21 @@ internal import BatonModel
 internal import BatonPostgres
 
 /// How long the coordinator waits for PostgreSQL.
-package struct PostgresLimits: Hashable, Sendable {
+struct PostgresLimits: Hashable, Sendable {
   /// The longest time until a server has answered a connection.
-  package var connecting = Duration.seconds(5)
+  var connecting = Duration.seconds(5)
   /// The longest time for one exchange with the server. A server that needs longer is given up; the connection is
   /// closed, and a commit that was under way is looked for on another connection.
-  package var exchange = Duration.seconds(15)
+  var exchange = Duration.seconds(15)
   /// The longest time that a statement waits for a row that another coordinator has locked.
-  package var locking = Duration.seconds(5)
+  var locking = Duration.seconds(5)
   /// After this time without a statement the server ends a transaction, so that a coordinator that was stopped does not
   /// keep its locks.
-  package var idling = Duration.seconds(2)
+  var idling = Duration.seconds(2)
   /// Whether a server is refused that may lose commits in a power failure. False is for tests that cut no power.
-  package var demandsDurability = true
+  var demandsDurability = true
   /// How many connections only read.
-  package var readers = 3
-
-  package init() {}
+  var readers = 3
 }
 
 /// Opens connections to a server, and makes sure that it can keep the promises.
@@ -47,7 +45,7 @@ struct PostgresServer: Sendable {
   /// another connection.
   private func prepare(_ connection: PostgresConnection) throws {
     let milliseconds = { (duration: Duration) in duration.nanoseconds / 1_000_000 }
-    // The plans of an empty table would stay when it has grown (https://www.postgresql.org/docs/current/sql-prepare.html).
+    // Without these the plans of an empty table would stay when it has grown.
     try connection.script(
       """
       SET lock_timeout = \(milliseconds(limits.locking)); SET statement_timeout = 0;

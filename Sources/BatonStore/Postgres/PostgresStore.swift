@@ -1,12 +1,13 @@
 internal import BatonBase
 package import BatonModel
-package import BatonPostgres
+internal import BatonPostgres
 internal import GRDB
 
 /// The store on PostgreSQL, which several coordinators can have open at the same time.
 ///
-/// Writes go through one connection and are committed in groups. The verbs of a group run on the rows that it has locked
-/// and loaded (`WorkingSet`), and what they changed is stored in one exchange. Reads use connections of their own.
+/// Writes go through one connection and are committed in groups. The verbs of a group run on the rows that it has
+/// locked and loaded (`WorkingSet`), and what they changed is stored in one exchange. Reads use connections of their
+/// own.
 ///
 /// A commit that was answered is on the server's disk. Whether it survives the loss of that server depends on the
 /// server's replication (`synchronous_standby_names`). If commits are lost with a server, the next write or the next
@@ -16,9 +17,28 @@ package final class PostgresStore: VerbStore {
   private let server: PostgresRowServer
   private let readers: PostgresReaders
   private let cache: DefinitionCache
+  /// `nil` if no data folder belongs to the store.
+  private let folder: DataFolderLock?
   package let limits: StoreLimits
   package let queuesSpans: Bool
   package var isShared: Bool { true }
+
+  /// Opens the store for a coordinator, as the other `open` does.
+  /// - Parameters:
+  ///   - address: `postgres://…`, or libpq's `key=value` form.
+  ///   - folder: the coordinator's data folder, which stays locked until the store is closed.
+  /// - Throws: also `.refused` if the address is not one, and `.locked` if another process uses the folder.
+  package static func open(
+    address: String, folder: String, limits: StoreLimits, queuesSpans: Bool, onGroup: GroupReport?
+  ) throws -> PostgresStore {
+    let lock = try DataFolderLock(folder)
+    do {
+      return try open(
+        try PostgresAddress(address), limits: limits, queuesSpans: queuesSpans, folder: lock, onGroup: onGroup)
+    } catch {
+      throw StoreError(anything: error)
+    }
+  }
 
   /// Opens the store in a database, and makes its tables if the database has none.
   /// - Parameters:
@@ -26,19 +46,19 @@ package final class PostgresStore: VerbStore {
   ///   - onGroup: called after each group of writes, for metrics.
   /// - Throws: `.unavailable` if the server cannot be reached, `.refused` with what a person has to change,
   ///   `.newerVersion`, or `.corrupt`.
-  package static func open(
+  static func open(
     _ address: PostgresAddress, limits: StoreLimits = StoreLimits(), postgres: PostgresLimits = PostgresLimits(),
-    queuesSpans: Bool = false, onGroup: GroupReport? = nil
+    queuesSpans: Bool = false, folder: DataFolderLock? = nil, onGroup: GroupReport? = nil
   ) throws -> PostgresStore {
     let server = PostgresServer(address: address, limits: postgres)
     try PostgresMigrations(server: server).run(RandomNumbers.name())
-    return try PostgresStore(server, limits, queuesSpans: queuesSpans, onGroup: onGroup)
+    return try PostgresStore(server, limits, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
   }
 
   private init(
-    _ server: PostgresServer, _ limits: StoreLimits, queuesSpans: Bool, onGroup: GroupReport?
+    _ server: PostgresServer, _ limits: StoreLimits, queuesSpans: Bool, folder: DataFolderLock?, onGroup: GroupReport?
   ) throws {
-    (self.limits, self.queuesSpans) = (limits, queuesSpans)
+    (self.limits, self.queuesSpans, self.folder) = (limits, queuesSpans, folder)
     cache = DefinitionCache()
     let workingSet = try WorkingSet.database()
     let shapes = try workingSet.read { try TableShape.all(in: $0) }
@@ -89,5 +109,6 @@ package final class PostgresStore: VerbStore {
     server.close()
     try await writer.close()
     await readers.end()
+    folder?.release()
   }
 }

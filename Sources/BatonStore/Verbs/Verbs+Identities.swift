@@ -99,6 +99,10 @@ extension Verbs {
     try prepare(.forgetSecret).run(host.rawValue)
   }
 
+  package func identityMark() throws -> [Int64] {
+    try prepare(.identityMark).first { row in (0..<6).map { row.int64($0) } } ?? []
+  }
+
   package func certificates() throws -> [HostCertificate] {
     try prepare(.certificates).all { Self.certificate($0) }
   }
@@ -124,5 +128,13 @@ extension Query {
   /// Certificates that have ended long ago prove nothing, revoked or not.
   static let dropCertificates = Query("DELETE FROM certificate WHERE ends_at < ?")
   static let revokeCertificates = Query("UPDATE certificate SET is_revoked = 1 WHERE host = ?")
+  static let identityMark = Query(
+    """
+    SELECT c.count, c.revoked, c.latest, o.count, o.revoked, o.latest FROM (
+      SELECT count(*) AS count, coalesce(CAST(sum(is_revoked) AS bigint), 0) AS revoked,
+        coalesce(max(ends_at), 0) AS latest FROM certificate) AS c, (
+      SELECT count(*) AS count, coalesce(CAST(sum(is_revoked) AS bigint), 0) AS revoked,
+        coalesce(max(created_at), 0) AS latest FROM credential) AS o
+    """)
   static let certificates = Query(certificateColumns + " ORDER BY serial")
 }

@@ -25,6 +25,8 @@ struct CoordinatorSetup {
   /// How long the certificates of hosts are valid.
   var certificateLifetime: Duration
   var settings: CoordinatorSettings
+  /// The address of the PostgreSQL database that has the store; `nil` if the store is in the data folder.
+  var postgres: String?
   var limits: StoreLimits
   var logLevel: Logger.Level
 
@@ -34,7 +36,7 @@ struct CoordinatorSetup {
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
     "permittedIdentifiers", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins", "rates.submissions",
     "retention.count", "retention.ended",
-    "retention.spanCount", "retention.spans", "retention.submissions", "tls.certificate", "tls.key",
+    "retention.spanCount", "retention.spans", "retention.submissions", "store", "tls.certificate", "tls.key",
   ]
 
   /// Reads the settings.
@@ -76,6 +78,11 @@ struct CoordinatorSetup {
         file.note("permittedIdentifiers", "'\(text)' is not an identifier, nor one followed by '.*'")
       }
       return pattern
+    }
+    postgres = file.text("store").flatMap { $0 == "sqlite" ? nil : $0 }
+    if let postgres, !postgres.hasPrefix("postgres://"), !postgres.hasPrefix("postgresql://") {
+      // The text is not repeated: it may contain a password.
+      file.note("store", "must be 'sqlite', or the address of a database: postgres://USER@HOST/DATABASE")
     }
     limits = Self.limits(file)
     settings.retention = Self.retention(file)

@@ -16,7 +16,7 @@ import Logging
 
 /// A coordinator and its only worker in one process, with a store of their own. `baton run` and `baton up` use it.
 struct Embedded {
-  let store: SQLiteStore
+  let store: any VerbStore
   let coordinator: Coordinator
   let worker: Worker
 

@@ -121,6 +121,10 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options.coordinator, environment: environment, defaultFolder: "up")
     }
+    guard setup.postgres == nil else {
+      throw CommandFailure(
+        .usage, "'baton up' keeps its store in its data folder; for a store in PostgreSQL start 'baton coordinator'")
+    }
     let telemetry = ProcessTelemetry("baton", environment: environment, logger: Self.logger(setup.logLevel))
     telemetry.bootstrap()
     let embedded = try await asUsage {
@@ -165,7 +169,7 @@ struct LiveBackend: Backend {
 
   /// A coordinator with its store and all services of its process.
   private struct Daemon {
-    var store: SQLiteStore
+    var store: any VerbStore
     var coordinator: Coordinator
     var services: [any Service]
   }
@@ -178,7 +182,8 @@ struct LiveBackend: Backend {
     let telemetry = ProcessTelemetry("baton-coordinator", environment: environment, logger: logger)
     telemetry.bootstrap()
     let (store, coordinator) = try telemetry.coordinator(
-      folder: setup.dataFolder, setup.settings, setup.limits, identities: setup.identities, logger: logger)
+      folder: setup.dataFolder, postgres: setup.postgres, setup.settings, setup.limits, identities: setup.identities,
+      logger: logger)
     var server = try setup.server(for: coordinator, metrics: telemetry.reader, logger: logger)
     server.onDiskFailure = { error in
       StandardError.say("baton: \(error.message)")

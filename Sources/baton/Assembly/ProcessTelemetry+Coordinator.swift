@@ -9,23 +9,29 @@ import BatonWire
 import Logging
 
 extension ProcessTelemetry {
-  /// Opens the store in `folder` and makes its coordinator, both with the metrics and the traces of this process.
+  /// Opens the store and makes its coordinator, both with the metrics and the traces of this process.
+  /// - Parameter folder: the data folder, which has the store unless `postgres` says where it is.
   /// - Parameter identities: reads the identities of hosts from the folder, once the store is open.
   /// - Throws: `CommandFailure` with status 78 if the store cannot be opened before a person has done something, for
   ///   example because a newer version wrote it, or if the files of the fleet's authority cannot be used; otherwise the
   ///   error of the store.
   func coordinator(
-    folder: String, _ settings: CoordinatorSettings, _ limits: StoreLimits,
+    folder: String, postgres: String? = nil, _ settings: CoordinatorSettings, _ limits: StoreLimits,
     identities: () throws -> HostIdentities? = { nil }, logger: Logger
-  ) throws -> (SQLiteStore, Coordinator) {
+  ) throws -> (any VerbStore, Coordinator) {
     var settings = settings
     settings.trace(to: telemetry.traces, as: telemetry.resource, telemetry.settings)
     let metrics = CoordinatorMetrics(factory: registry)
-    let store: SQLiteStore
+    let store: any VerbStore
     do {
-      store = try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: settings.spans != nil) {
-        metrics.groupCommit($0, operations: $1)
-      }
+      let report: GroupReport = { metrics.groupCommit($0, operations: $1) }
+      store =
+        if let postgres {
+          try PostgresStore.open(
+            address: postgres, folder: folder, limits: limits, queuesSpans: settings.spans != nil, onGroup: report)
+        } else {
+          try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: settings.spans != nil, onGroup: report)
+        }
     } catch let error as StoreError where error.needsMending {
       // The status tells a service manager not to start this coordinator again.
       throw CommandFailure(.needsMending, error.message.onOneLine)

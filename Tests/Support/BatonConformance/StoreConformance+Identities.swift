@@ -25,6 +25,24 @@ extension StoreConformance {
       try expect(kept.map(\.isUsed), [true], "the invitation that was used")
       try expect(try await s.store.invitations(of: HostName("base")), [], "of another host")
     },
+    Case("the mark of identities changes with each certificate, credential and revocation") { s in
+      var marks = [try await s.store.identityMark()]
+      let first = s.certificate("desk", serial: 1, key: 1)
+      _ = try await s.admit(first, by: try await s.invite("desk"))
+      marks.append(try await s.store.identityMark())
+      s.now = s.now + .seconds(60)
+      try await s.store.renew(s.certificate("desk", serial: 2, key: 2), after: first.serial, at: s.now)
+      marks.append(try await s.store.identityMark())
+      try await s.store.revoke(HostName("desk"))
+      marks.append(try await s.store.identityMark())
+      let credential = s.credential("alice", id: 1)
+      try await s.store.issue(credential)
+      marks.append(try await s.store.identityMark())
+      try await s.store.revoke(credentials: [credential.id])
+      marks.append(try await s.store.identityMark())
+      try expect(Set(marks).count, marks.count, "different marks")
+      try expect(try await s.store.identityMark(), marks.last, "the mark of an unchanged store")
+    },
     Case("a wrong secret, an unknown invitation and another host's name are refused alike, and use nothing up") { s in
       let invitation = try await s.invite("desk")
       var (wrong, unknown) = (invitation, invitation)

@@ -92,7 +92,7 @@ extension StoreConformance {
 
 extension StoreScenario {
   /// A credential that is valid for an hour.
-  fileprivate func credential(_ name: String, id: UInt8) -> Credential {
+  func credential(_ name: String, id: UInt8) -> Credential {
     Credential(
       id: .init(repeating: id, count: 8), name: name, digest: .init(repeating: id, count: 32), scopes: [.submit],
       end: now.date + .seconds(3600), createdAt: now.date, createdBy: "somebody")
