@@ -91,8 +91,9 @@ package struct HostIdentity: Hashable, Sendable {
   /// - Parameter jitter: a random number from 0 to 1.
   package func renewal(jitter: Double) throws(IdentityError) -> Timestamp {
     let certificate = try parsedCertificate
-    let lifetime = certificate.end - certificate.beginning
-    return certificate.beginning + lifetime * (Self.renewalShare + jitter / 10)
+    // It is valid from a while before it was signed, so that clocks may differ.
+    let signed = certificate.beginning + .seconds(Int64(FleetAuthority.tolerance))
+    return signed + (certificate.end - signed) * (Self.renewalShare + jitter / 10)
   }
 
   private struct File: Codable {

@@ -6,6 +6,7 @@ struct Report {
   private let text: SourceText?
   private(set) var problems: [Problem] = []
   private(set) var errorCount = 0
+  private var hiddenLines: Set<Int> = []
   private var warningCount = 0
   private var noteCount = 0
 
@@ -66,9 +67,20 @@ struct Report {
     return Excerpt(line: line, column: position.column)
   }
 
+  /// Keeps a line out of every message, because it has a value that looks like a secret: the messages may end up in
+  /// the log of a pipeline.
+  mutating func hide(line: Int) { hiddenLines.insert(line) }
+
   /// The problems by position. Problems at the same position stay in the order in which they were reported.
   func sorted() -> [Problem] {
-    problems.enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }.map(\.element)
+    let sorted = problems.enumerated().sorted {
+      ($0.element.position, $0.offset) < ($1.element.position, $1.offset)
+    }
+    return sorted.map { _, problem in
+      var problem = problem
+      if hiddenLines.contains(problem.position.line) { problem.excerpt = nil }
+      return problem
+    }
   }
 }
 

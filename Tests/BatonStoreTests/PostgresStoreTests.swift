@@ -56,6 +56,15 @@ import Testing
     #expect(error?.code == .refused && error?.message.contains("tables of another program") == true)
   }
 
+  @Test func aCoordinatorOfAnotherFleetIsRefused() async throws {
+    let store = try TestDatabase.store()
+    try store.demand(fleet: "ours", folder: "/data")
+    try store.demand(fleet: "ours", folder: "/data")
+    let error = #expect(throws: StoreError.self) { try store.demand(fleet: "theirs", folder: "/data") }
+    #expect(error?.code == .refused && error?.message.contains("receipt.key") == true)
+    try await store.close()
+  }
+
   @Test func aNewerSchemaIsRefused() throws {
     let address = try TestDatabase.make()
     try run("UPDATE baton_schema SET version = 999, made_by = '9.9'", on: address)

@@ -147,6 +147,11 @@ def check_store(bench, fleet):
         bench.expect(text == "ok", f"integrity_check: {text}")
     for row in fleet.rows("PRAGMA foreign_key_check"):
         bench.violation(f"foreign_key_check: {row}")
+    check_launches(bench, fleet)
+
+
+def check_launches(bench, fleet):
+    """What must be true of the launches in every store, also in PostgreSQL."""
     double = fleet.rows("SELECT request FROM launch WHERE ended_at IS NULL GROUP BY request HAVING count(*) > 1")
     bench.expect(not double, f"two live launches of requests {double}")
     lost = fleet.rows("SELECT r.id FROM request r WHERE r.launches <> (SELECT count(*) FROM launch WHERE request = r.id)")

@@ -1,5 +1,6 @@
 """Planted bugs on the real binaries. Each row must catch the bug that is planted for it. Some bugs are libraries
-between Baton and the system (plants.c), and some are triggers that undo in the store what Baton writes."""
+between Baton and the system (plants.c), some are triggers that undo in the store what Baton writes, and one is an older
+database that a row puts in the place of its own."""
 
 import contextlib
 import dataclasses
@@ -73,6 +74,8 @@ TABLE = [
     Plant("swallows-full", "disk-full", 8, "no submission is accepted|the coordinator ended|row did not get to its end"),
     Plant("swallows-eio", "disk-failing", 4, "still runs"),
     Plant("stalls-with-disk", "disk-slow", 5, "because the disk was slow"),
+    # The row itself puts an older copy of the database in its place.
+    Plant("sets-back", "postgres", 1, "because the store was set back"),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
     Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
     Plant("leaks-sockets", "frames", 3000, "connections are left open"),

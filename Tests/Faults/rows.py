@@ -11,6 +11,7 @@ import kills
 import networks
 import overload
 import partitions
+import postgres
 import power
 import simulation
 import specifications
@@ -24,6 +25,7 @@ from bench import Row
 TABLE = [
     Row("simulation", simulation.run, 10_000, 100_000),
     Row("disk-slow", disks.slow, 5, 200),
+    Row("postgres", postgres.run, 4, 100),
     Row("traces", traces.run, 50, 500),
     Row("zombies", zombies.run, 30, 1000),
     Row("workers", kills.workers, 100, 2000),

@@ -215,7 +215,7 @@ extension HostState {
     case .outsideHours: return .outsideHours
     }
     if host.isDraining { return .draining }
-    return link == .attached ? .ready : .away
+    return link == .attached || lease == .elsewhere ? .ready : .away
   }
 }
 

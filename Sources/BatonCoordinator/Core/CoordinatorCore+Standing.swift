@@ -75,6 +75,8 @@ extension CoordinatorCore {
 
   mutating func beaten(_ beat: Beat, at now: Instant) {
     let (sentAt, hadOthers) = (standing.sentAt, !standing.others.isEmpty)
+    // While the store could not be reached, no beat of the others was seen either, although they may live.
+    let wasOutOfReach = [standing.confirmedAt, sentAt].contains { $0.map { now - $0 > standing.term / 2 } ?? false }
     standing.sentAt = nil
     standing.confirmedAt = sentAt
     standing.takesOffice = beat.isSteward && !standing.isSteward
@@ -83,7 +85,7 @@ extension CoordinatorCore {
     var others: [Int64: (beat: Int64, since: Instant)] = [:]
     for other in beat.living {
       let known = standing.others[other.epoch]
-      others[other.epoch] = known?.beat == other.beat ? known : (other.beat, now)
+      others[other.epoch] = known?.beat == other.beat && !wasOutOfReach ? known : (other.beat, now)
     }
     standing.others = others
     if hadOthers || !others.isEmpty || beat.hasAdopted || standing.takesOffice { hear() }

@@ -255,7 +255,8 @@ extension HostState {
   ) -> [Obstacle] {
     var found = Policy.obstacles(for: definition, identifier, by: principal, on: host)
     if isGivingWay(over: priority ?? definition.priority) { found.append(.givingWay) }
-    return host.hasLease && link != .attached ? [.hostAway] + found : found
+    // The connection of a host that another coordinator serves is not known here.
+    return host.hasLease && link != .attached && lease != .elsewhere ? [.hostAway] + found : found
   }
 
   /// True if launches on this host were asked to make room for a class of a higher priority than this one. Their

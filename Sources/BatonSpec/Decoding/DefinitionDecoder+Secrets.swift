@@ -73,6 +73,7 @@ extension DefinitionDecoder {
     guard case .mapping(let entries)? = field?.value.content else { return }
     for entry in entries where SecretName.isOne(entry.key) {
       guard case .scalar(let scalar) = entry.value.content, !scalar.text.isEmpty else { continue }
+      report.hide(line: entry.keyPosition.line)
       report.warning(
         "\(quoted(entry.key)) looks like a secret, and its value is stored with the job; keep the value in a file of the "
           + "host, and write secrets: {\(entry.key): {file: PATH, as: environment}} in 'work'",

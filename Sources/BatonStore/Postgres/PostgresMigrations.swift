@@ -21,13 +21,30 @@ struct PostgresMigrations {
     }
   }
 
+  /// Whether the store belongs to this fleet. The first fleet that asks gets it.
+  /// - Parameter fleet: a text that all coordinators of a fleet have, and no others.
+  func belongs(to fleet: String) throws(StoreError) -> Bool {
+    let connection = try server.connect()
+    defer { connection.close() }
+    do {
+      let text = "UPDATE baton_schema SET fleet = coalesce(fleet, $1) RETURNING fleet"
+      let rows = try connection.run(PostgresStatement(text, [.text(fleet)]), deadline: server.deadline())
+      return try rows.count == 1 && rows.text(0, 0) == fleet
+    } catch {
+      throw StoreError(anything: error)
+    }
+  }
+
   private func run(on connection: PostgresConnection, _ incarnation: String) throws {
     let (deadline, lock) = (ContinuousClock.now + .seconds(60), PostgresValue.integer(Int64(Self.lock)))
     _ = try connection.run(
       [
         PostgresStatement("BEGIN"), PostgresStatement("SET LOCAL lock_timeout = '30s'"),
         PostgresStatement("SELECT pg_advisory_xact_lock($1)", [lock]),
-        PostgresStatement("CREATE TABLE IF NOT EXISTS baton_schema (version bigint NOT NULL, made_by text NOT NULL)"),
+        PostgresStatement(
+          """
+          CREATE TABLE IF NOT EXISTS baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text)
+          """),
       ], deadline: deadline)
     let found = try connection.run(
       [
@@ -47,7 +64,7 @@ struct PostgresMigrations {
           PostgresStatement(PostgresSchema.rows),
           PostgresStatement("INSERT INTO store (id, incarnation) VALUES (1, $1)", [.text(incarnation)]),
           PostgresStatement(
-            "INSERT INTO baton_schema VALUES ($1, $2)",
+            "INSERT INTO baton_schema (version, made_by) VALUES ($1, $2)",
             [.integer(Int64(PostgresSchema.version)), .text(BatonVersion.current)]),
         ], deadline: deadline)
     }

@@ -164,8 +164,10 @@ struct CommitMark {
 ///
 /// `@unchecked Sendable`: only the writer's queue calls it, one block at a time.
 final class PostgresNumbers: RowNumbers, @unchecked Sendable {
+  /// Draws as many numbers of a table as are asked for, in their order.
   var source: ((NumberedTable, Int) throws -> [Int64])?
   private var drawn: [NumberedTable: [Int64]] = [:]
+  /// How many numbers the group draws next, because it has used up fewer.
   private var sizes: [NumberedTable: Int] = [:]
 
   /// The most numbers that are drawn at once.
@@ -173,12 +175,14 @@ final class PostgresNumbers: RowNumbers, @unchecked Sendable {
 
   func draw(_ table: NumberedTable) throws -> Int64 {
     if let next = drawn[table]?.popLast() { return next }
+    guard let source else { preconditionFailure("numbers have no source") }
     let size = sizes[table] ?? 1
-    guard let source, let next = try source(table, size).reversed() as [Int64]?, let first = next.last else {
-      preconditionFailure("numbers have no source")
+    var numbers = Array(try source(table, size).reversed())
+    guard let first = numbers.popLast() else {
+      throw StoreError(.corrupt, "PostgreSQL gave no number for a new row of \(table.name).")
     }
     sizes[table] = min(size * 4, Self.largest)
-    drawn[table] = next.dropLast()
+    drawn[table] = numbers
     return first
   }
 

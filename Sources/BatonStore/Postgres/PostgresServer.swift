@@ -11,8 +11,8 @@ struct PostgresLimits: Hashable, Sendable {
   /// The longest time that a statement waits for a row that another coordinator has locked.
   var locking = Duration.seconds(5)
   /// After this time without a statement the server ends a transaction, so that a coordinator that was stopped does not
-  /// keep its locks.
-  var idling = Duration.seconds(2)
+  /// keep its locks. The verbs of the largest group run in less.
+  var idling = Duration.seconds(4)
   /// Whether a server is refused that may lose commits in a power failure. False is for tests that cut no power.
   var demandsDurability = true
   /// How many connections only read.

@@ -15,6 +15,7 @@ internal import GRDB
 package final class PostgresStore: VerbStore {
   private let writer: GroupCommitWriter
   private let server: PostgresRowServer
+  private let place: PostgresServer
   private let readers: PostgresReaders
   private let cache: DefinitionCache
   /// `nil` if no data folder belongs to the store.
@@ -55,10 +56,21 @@ package final class PostgresStore: VerbStore {
     return try PostgresStore(server, limits, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
   }
 
+  /// Throws `.refused` if coordinators of another fleet use the store: their workers would not recognise this one.
+  /// - Parameter fleet: a text that all coordinators of a fleet have, and no others.
+  package func demand(fleet: String, folder: String) throws {
+    guard try PostgresMigrations(server: place).belongs(to: fleet) else {
+      throw StoreError(
+        .refused,
+        "the store belongs to another fleet: copy authority.pem and receipt.key from the data folder of one of its "
+          + "coordinators to \(folder), or give this coordinator a database of its own")
+    }
+  }
+
   private init(
     _ server: PostgresServer, _ limits: StoreLimits, queuesSpans: Bool, folder: DataFolderLock?, onGroup: GroupReport?
   ) throws {
-    (self.limits, self.queuesSpans, self.folder) = (limits, queuesSpans, folder)
+    (self.limits, self.queuesSpans, self.folder, place) = (limits, queuesSpans, folder, server)
     cache = DefinitionCache()
     let workingSet = try WorkingSet.database()
     let shapes = try workingSet.read { try TableShape.all(in: $0) }

@@ -76,7 +76,7 @@ extension Verbs {
       )
     }
     guard let row, row.commits >= tenure.receipt.sequence else { throw StoreError.wentBackwards }
-    if row.isEnded { throw StoreError.superseded }
+    if row.isEnded { throw isShared ? StoreError.takenOver : .superseded }
     tenure.isSteward = row.steward == tenure.epoch
     // What this coordinator remembers of leases and requests may be of the lost history.
     guard row.isOurName else { throw StoreError.renamed }
@@ -157,6 +157,12 @@ extension StoreError {
     Another coordinator has taken over the work of this one, so this coordinator stops without writing anything more. \
     If only one coordinator should use the store, check whether another one was started, and whether the lock file was \
     removed.
+    """)
+  static let takenOver = StoreError(
+    .superseded,
+    """
+    Another coordinator of this store has taken over the work of this one, because this one stood still for longer than \
+    its term. It stops without writing anything more; start it again.
     """)
   static let renamed = StoreError(
     .wentBackwards,

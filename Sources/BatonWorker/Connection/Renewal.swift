@@ -30,7 +30,8 @@ struct Renewal: Sendable {
         // The wall clock is read again each hour, because it may be set.
         let left = try identity.renewal(jitter: jitter) - clocks.date()
         if left <= .zero {
-          pause = await renew(identity, workers) ? .zero : .seconds(60)
+          // A host whose clock is far ahead would otherwise renew without end.
+          pause = await renew(identity, workers) ? .seconds(10) : .seconds(60)
         } else {
           pause = min(pause, left)
         }

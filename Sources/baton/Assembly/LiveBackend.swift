@@ -162,8 +162,14 @@ struct LiveBackend: Backend {
     // The coordinator starts no programs, which would inherit the raised limit.
     DescriptorBudget.raise()
     let daemon = try assembled(setup)
-    try await daemon.coordinator.restore()
-    try await Self.serve(daemon.services, setup.logLevel)
+    do {
+      try await daemon.coordinator.restore()
+      try await Self.serve(daemon.services, setup.logLevel)
+    } catch let error as StoreError where error.code == .superseded && setup.postgres != nil {
+      // Another coordinator has taken over while this one stood still. The status tells a service manager to start it
+      // again, which is all that it needs.
+      throw CommandFailure(.unavailable, error.message.onOneLine)
+    }
     try await daemon.store.close()
   }
 

@@ -40,10 +40,13 @@ extension ProcessTelemetry {
     settings.receiptKey = key.secret
     settings.isReceiptKeyNew = key.isNew
     do {
+      try (store as? PostgresStore)?.demand(fleet: ReceiptSeal(key.secret).fleet, folder: folder)
       // The store's lock keeps other coordinators from making an authority of their own.
       settings.identities = try identities()
     } catch let error as IdentityError {
       throw CommandFailure(.needsMending, error.description.onOneLine)
+    } catch let error as StoreError where error.needsMending {
+      throw CommandFailure(.needsMending, error.message.onOneLine)
     }
     let coordinator = Coordinator(store: store, settings: settings, metrics: metrics, logger: logger)
     registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
