@@ -125,7 +125,7 @@ import Testing
   @Test func `a worker whose name is in use is logged once, and again if it was taken and is refused anew`()
     async throws
   {
-    let log = Refusals()
+    let log = Lines()
     try await withLaunch(logger: log.logger) { coordinator, owner, _, group in
       for _ in 0..<3 {
         let second = Self.worker("a-2", Self.mine)
@@ -133,35 +133,47 @@ import Testing
         #expect(await second.welcome()?.isRefusal == true)
         second.close()
       }
-      #expect(log.count.withLock { $0 } == 1)
       try await gone(owner, coordinator)
       let second = Self.worker("a-2", Self.mine)
       second.connect(to: coordinator, in: &group)
       #expect(await second.welcome()?.isWelcome == true)
+      // A line may be logged after the worker has its answer.
+      await log.waits(for: Self.refused, 1)
+      await log.waits(for: Self.attached, 2)
+      #expect(log.count(Self.refused) == 1)
       let first = Self.worker("a-1", Self.mine)
       first.connect(to: coordinator, in: &group)
       #expect(await first.welcome()?.isRefusal == true)
-      #expect(log.count.withLock { $0 } == 2)
+      await log.waits(for: Self.refused, 2)
     }
   }
 
-  /// Counts the log's lines about workers that were refused.
-  private final class Refusals: Sendable {
-    let count = Mutex(0)
+  private static let attached = "a worker is attached"
+  private static let refused = "a worker was refused"
 
-    var logger: Logger { Logger(label: "test") { [self] _ in Counter(refusals: self) } }
+  /// Counts the lines of a log by their message.
+  private final class Lines: Sendable {
+    private let counts = Mutex<[String: Int]>([:])
+
+    var logger: Logger { Logger(label: "test") { [self] _ in Counter(lines: self) } }
+
+    func count(_ message: String) -> Int { counts.withLock { $0[message, default: 0] } }
+
+    /// Returns once the message has been logged as often as this; the suite's time limit ends a test that waits
+    /// in vain.
+    func waits(for message: String, _ number: Int) async {
+      while count(message) < number, !Task.isCancelled { await Task.yield() }
+    }
 
     private struct Counter: LogHandler {
-      let refusals: Refusals
+      let lines: Lines
       var metadata: Logger.Metadata = [:]
       var logLevel = Logger.Level.info
       subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
       }
-      func log(event: LogEvent) {
-        if "\(event.message)" == "a worker was refused" { refusals.count.withLock { $0 += 1 } }
-      }
+      func log(event: LogEvent) { lines.counts.withLock { $0["\(event.message)", default: 0] += 1 } }
     }
   }
 
