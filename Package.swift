@@ -209,8 +209,8 @@ let package = Package(
     .executableTarget(
       name: "baton-benchmarks",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonStore", "BatonIdentity", "BatonWire",
-        "BatonTelemetry", "BatonExporter", "BatonCoordinator",
+        "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonPostgres", "BatonStore", "BatonIdentity",
+        "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
         "BatonProcess", "BatonWorker", lifecycle, signals, logging, tracing,
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),

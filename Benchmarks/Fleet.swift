@@ -5,44 +5,70 @@ import BatonWire
 import Foundation
 import GRDBSQLite
 
-/// A coordinator and its workers, each in a process of its own.
+/// One or more coordinators and their workers, each in a process of its own.
 final class Fleet: Sendable {
   /// The beginning of every identifier in the benchmarks.
   static let prefix = "com.example.bench."
   /// The environment of processes that do not trace.
   static let untraced = ["OTEL_SDK_DISABLED": "true"]
 
-  let coordinator: Child
-  let port: Int
-  private let workers: [Child]
+  let coordinators: [Child]
+  /// The port of each coordinator.
+  let ports: [Int]
+  let workers: [Child]
   private let folder: String
-  /// The coordinator's data folder.
+  /// The first coordinator's data folder.
   private let data: String
   private let keepsData: Bool
 
+  var coordinator: Child { coordinators[0] }
+  var port: Int { ports[0] }
+
   /// - Parameters:
   ///   - slots: the number of slots of each worker.
-  ///   - workers: the number of workers.
+  ///   - workers: the number of workers. They are shared out among the coordinators in turn.
+  ///   - canMove: whether each worker knows all coordinators, and chooses one by itself.
+  ///   - store: the database that the coordinators share; `nil` for the file in the only coordinator's data folder.
   ///   - data: the coordinator's data folder, which is kept; `nil` for a temporary folder, which is removed.
   ///   - environment: variables to add to the environment of every process.
   init(
-    slots: Int, workers: Int = 1, data: String? = nil, environment: [String: String] = Fleet.untraced
+    slots: Int, workers: Int = 1, canMove: Bool = false, coordinators: Int = 1, store: BenchmarkDatabase? = nil,
+    data: String? = nil, environment: [String: String] = Fleet.untraced
   ) async throws {
     folder = Files.temporary()
-    self.data = data ?? folder + "/coordinator"
+    self.data = data ?? folder + "/coordinator-0"
     keepsData = data != nil
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let coordinator = try Child(["coordinator", self.data], environment)
-    self.coordinator = coordinator
-    let port = Int(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5)) ?? 0
-    self.port = port
+    var settings = environment
+    settings[BenchmarkDatabase.variable] = store?.address
+    var (started, ports): ([Child], [Int]) = ([], [])
+    for index in 0..<coordinators {
+      let own = index == 0 ? self.data : "\(folder)/coordinator-\(index)"
+      if index > 0 { try Self.share(self.data, with: own) }
+      let coordinator = try Child(["coordinator", own], settings)
+      started.append(coordinator)
+      ports.append(Int(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5)) ?? 0)
+    }
+    (self.coordinators, self.ports) = (started, ports)
     if TLS.isOn {
       for index in 0..<workers {
-        try await TLS.join("bench-\(index)", data: "\(folder)/worker-\(index)", port: port)
+        try await TLS.join("bench-\(index)", data: "\(folder)/worker-\(index)", port: ports[0])
       }
     }
-    self.workers = try (0..<workers).map { [folder] index in
-      try Child(["worker", "\(port)", "\(folder)/worker-\(index)", "\(slots)", "bench-\(index)"], environment)
+    self.workers = try (0..<workers).map { [folder, ports] index in
+      let known = canMove ? ports : [ports[index % ports.count]]
+      let addresses = known.map { "127.0.0.1:\($0)" }.joined(separator: ",")
+      return try Child(
+        ["worker", addresses, "\(folder)/worker-\(index)", "\(slots)", "bench-\(index)"], environment)
+    }
+  }
+
+  /// Copies the files that belong to the whole fleet from one coordinator's data folder to a new one.
+  private static func share(_ data: String, with own: String) throws {
+    try FileManager.default.createDirectory(
+      atPath: own, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    for name in ["authority.pem", "receipt.key"] {
+      try FileManager.default.copyItem(atPath: "\(data)/\(name)", toPath: "\(own)/\(name)")
     }
   }
 
@@ -70,7 +96,7 @@ final class Fleet: Sendable {
 
   func stop() {
     for worker in workers { worker.stop() }
-    coordinator.stop()
+    for coordinator in coordinators { coordinator.stop() }
     try? FileManager.default.removeItem(atPath: folder)
   }
 

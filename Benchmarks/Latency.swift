@@ -8,17 +8,7 @@ import Foundation
 /// B3: the time from submission to the start of the handler on an idle fleet, for 1,000 jobs one after the other.
 enum Latency {
   static func measure(_ options: Options) async throws -> [Measurement] {
-    let fleet = try await Fleet(slots: 8)
-    defer { fleet.stop() }
-    let count = options.isSmall ? 300 : 1000
-    let times = try await fleet.withClient { api in
-      var times: [Double] = []
-      for index in 0..<count + 100 {
-        let time = try await time(of: index, fleet, api)
-        if index >= 100 { times.append(time) }
-      }
-      return times
-    }
+    let times = try await times(options.isSmall ? 300 : 1000)
     let limit = Limits.fdatasync() + 2 * (try Limits.roundTrip())
     return [
       Measurement(
@@ -26,6 +16,20 @@ enum Latency {
         isAtMost: true),
       .bound("B3 submit to handler start, p99", times.percentile(0.99) * 1000, "ms", atMost: 4),
     ]
+  }
+
+  /// The times in seconds of `count` jobs, after a hundred others.
+  static func times(_ count: Int, store: BenchmarkDatabase? = nil) async throws -> [Double] {
+    let fleet = try await Fleet(slots: 8, store: store)
+    defer { fleet.stop() }
+    return try await fleet.withClient { api in
+      var times: [Double] = []
+      for index in 0..<count + 100 {
+        let time = try await time(of: index, fleet, api)
+        if index >= 100 { times.append(time) }
+      }
+      return times
+    }
   }
 
   /// The time in seconds from the submission of one job to the start of its handler. Returns when the job has ended.
@@ -59,8 +63,10 @@ enum Checkpoints {
   /// The number of checkpoints per second, from the first begin to the last end of a job.
   ///
   /// - Parameter bytes: the approximate size of each checkpoint's cursor.
-  static func rate(jobs: Int, each count: Int, bytes: Int = 220) async throws -> Double {
-    let fleet = try await Fleet(slots: jobs)
+  static func rate(
+    jobs: Int, each count: Int, bytes: Int = 220, store: BenchmarkDatabase? = nil
+  ) async throws -> Double {
+    let fleet = try await Fleet(slots: jobs, store: store)
     defer { fleet.stop() }
     return try await fleet.withClient { api in
       let orders = (0..<jobs).map {

@@ -27,7 +27,7 @@ enum Benchmarks {
 
 /// The options on the command line.
 struct Options: Sendable {
-  var figures = Figure.all
+  var figures = Figure.all + (BenchmarkDatabase.server == nil ? [] : Figure.postgres)
   /// Whether to measure less, and once instead of three times.
   var isSmall = false
   /// The folder for the points of B10; `nil` to write none.
@@ -46,8 +46,9 @@ struct Options: Sendable {
     }
     guard !names.isEmpty else { return }
     figures = names.map { name in
-      guard let figure = Figure.all.first(where: { $0.name == name }) else {
-        note("there is no figure \(name): " + Figure.all.map(\.name).joined(separator: ", "))
+      let known = Figure.all + Figure.postgres
+      guard let figure = known.first(where: { $0.name == name }) else {
+        note("there is no figure \(name): " + known.map(\.name).joined(separator: ", "))
         exit(64)
       }
       return figure
@@ -87,6 +88,17 @@ struct Figure: Sendable {
     Figure(name: "B9", title: "what tracing costs", measure: Tracing.measure),
     Figure(name: "B10", title: "how cost grows", measure: Growth.measure),
     Figure(name: "B11", title: "commands in the sandbox", measure: Fences.measure),
+  ]
+
+  /// The figures of the store in PostgreSQL, which need a server.
+  static let postgres = [
+    Figure(name: "B13", title: "B1 on PostgreSQL", measure: PostgresThroughput.measure),
+    Figure(name: "B14", title: "growth by coordinators", measure: PostgresGrowth.measure),
+    Figure(name: "B15", title: "checkpoints on PostgreSQL", measure: PostgresCheckpoints.measure),
+    Figure(name: "B16", title: "submit to handler start on PostgreSQL", measure: PostgresLatency.measure),
+    Figure(name: "B17", title: "two coordinators with a million pending", measure: PostgresPending.measure),
+    Figure(name: "B18", title: "a coordinator is killed", measure: PostgresKill.measure),
+    Figure(name: "B20", title: "a held snapshot", measure: PostgresSnapshot.measure),
   ]
 }
 

@@ -20,7 +20,8 @@ enum Role: String {
     switch self {
     case .coordinator: try await Self.coordinator(data: arguments[0])
     case .worker:
-      try await Self.worker(port: arguments[0], data: arguments[1], slots: Int(arguments[2]) ?? 1, name: arguments[3])
+      try await Self.worker(
+        coordinators: arguments[0], data: arguments[1], slots: Int(arguments[2]) ?? 1, name: arguments[3])
     case .idle: try await Self.idle(port: arguments[0], data: arguments[1])
     case .crowd: try await CrowdOfWorkers(port: arguments[0], count: Int(arguments[1]) ?? 1).run()
     case .sink: try Sink.run()
@@ -33,7 +34,15 @@ enum Role: String {
     var settings = CoordinatorSettings()
     settings.trace(
       to: telemetry.telemetry.traces, as: telemetry.telemetry.resource, telemetry.telemetry.settings)
-    let store = try SQLiteStore.open(folder: data, queuesSpans: settings.spans != nil)
+    let store: any VerbStore =
+      if let address = ProcessInfo.processInfo.environment[BenchmarkDatabase.variable] {
+        try PostgresStore.open(
+          address: address, folder: data, limits: StoreLimits(), queuesSpans: settings.spans != nil, onGroup: nil)
+      } else {
+        try SQLiteStore.open(folder: data, queuesSpans: settings.spans != nil)
+      }
+    let key = try SecretFile.own(data + "/receipt.key")
+    (settings.receiptKey, settings.isReceiptKeyNew) = (key.secret, key.isNew)
     let identities = try HostIdentities(
       authorities: try FleetAuthorities.own(dataFolder: data, at: SystemClocks.date()), dataFolder: data)
     settings.identities = identities
@@ -67,9 +76,9 @@ enum Role: String {
     try await run(Worker(configuration, logger: logger()))
   }
 
-  private static func worker(port: String, data: String, slots: Int, name: String) async throws {
-    var configuration = WorkerConfiguration(
-      coordinator: "127.0.0.1:\(port)", name: name, dataFolder: data, slots: slots)
+  /// - Parameter coordinators: the addresses of the coordinators, separated by commas.
+  private static func worker(coordinators: String, data: String, slots: Int, name: String) async throws {
+    var configuration = WorkerConfiguration(coordinator: coordinators, name: name, dataFolder: data, slots: slots)
     configuration.ownsProcess = true
     // Probes are off, because the load of the benchmark itself would make the host busy.
     configuration.probesHost = false
@@ -87,6 +96,14 @@ enum Role: String {
       say("begin \(SystemClocks.instant().nanoseconds)")
       for index in 0..<count { try await task.checkpoint(cursor, completed: Int64(index), of: Int64(count)) }
       say("end \(SystemClocks.instant().nanoseconds)")
+    }
+    // Goes on until the fleet is stopped.
+    worker.register("com.example.bench.endless.*") { task in
+      for index in 0..<Int64.max {
+        try await task.checkpoint(index, completed: index)
+        say("checkpoint \(task.launch) \(SystemClocks.instant().nanoseconds)")
+        try await Task.sleep(for: .milliseconds(20))
+      }
     }
     let telemetry = telemetry("baton-worker")
     try await run(worker, telemetry)
