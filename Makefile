@@ -30,7 +30,7 @@ PLANTED ?= .build/plants
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports checks contract deploy pages format build release faults bench bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test interop check lint imports checks contract deploy pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -113,6 +113,11 @@ bench: release
 	rm -rf results/growth
 	$(RELEASE)/baton-benchmarks $(ONLY) --points results/growth
 	Scripts/growth results/growth results/growth.svg
+
+## bench-postgres: runs B13 to B20 beside a PostgreSQL server of its own, which syncs; ONLY="B13 B16" for some
+bench-postgres: release
+	Scripts/setup postgres
+	Scripts/with-postgres --fsync $(RELEASE)/baton-benchmarks $(if $(ONLY),$(ONLY),B13 B14 B15 B16 B17 B18 B19 B20)
 
 ## bench-small: runs B1, B3 and B4 briefly on release binaries; the figures are printed and not checked
 bench-small: release

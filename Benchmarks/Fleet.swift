@@ -17,6 +17,9 @@ final class Fleet: Sendable {
   let ports: [Int]
   let workers: [Child]
   private let folder: String
+  /// The beginning of the names of the workers. A store that several fleets use one after the other keeps the names of
+  /// all of them, and a name belongs to the worker that used it first.
+  private let name = "bench-\(UUID().uuidString.prefix(8).lowercased())"
   /// The first coordinator's data folder.
   private let data: String
   private let keepsData: Bool
@@ -52,14 +55,15 @@ final class Fleet: Sendable {
     (self.coordinators, self.ports) = (started, ports)
     if TLS.isOn {
       for index in 0..<workers {
-        try await TLS.join("bench-\(index)", data: "\(folder)/worker-\(index)", port: ports[0])
+        try await TLS.join("\(name)-\(index)", data: "\(folder)/worker-\(index)", port: ports[0])
       }
     }
-    self.workers = try (0..<workers).map { [folder, ports] index in
+    self.workers = try (0..<workers).map { [folder, ports, name] index in
       let known = canMove ? ports : [ports[index % ports.count]]
       let addresses = known.map { "127.0.0.1:\($0)" }.joined(separator: ",")
       return try Child(
-        ["worker", addresses, "\(folder)/worker-\(index)", "\(slots)", "bench-\(index)"], environment)
+        ["worker", addresses, "\(folder)/worker-\(index)", "\(slots)", "\(name)-\(index)"],
+        environment)
     }
   }
 
@@ -109,7 +113,9 @@ final class Fleet: Sendable {
       _ = try await api.apply(["noop.*", "start", "checkpoint.*"].map(Self.definition))
       // One call has at most 1,000 definitions.
       if !definitions.isEmpty { _ = try await api.apply(definitions) }
-      while try await api.hostReports().count < count { try await Task.sleep(for: .milliseconds(20)) }
+      while try await api.hostReports().count(where: { $0.state == .ready }) < count {
+        try await Task.sleep(for: .milliseconds(20))
+      }
       return try await body(api)
     }
   }

@@ -56,7 +56,9 @@ enum PostgresGrowth {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for port in fleet.ports {
           group.addTask {
-            try await Fleet.withClient(port: port) { _ = try await Throughput.rate(jobs: jobs, over: ["noop"], with: $0) }
+            try await Fleet.withClient(port: port) {
+              _ = try await Throughput.rate(jobs: jobs, over: ["noop"], with: $0)
+            }
           }
         }
         try await group.waitForAll()
@@ -69,7 +71,8 @@ enum PostgresGrowth {
 /// Holds a process to a share of a core, by a control group of its own.
 struct ProcessorShare {
   private static let (unified, divided) = ("/sys/fs/cgroup/baton-bench", "/sys/fs/cgroup/cpu/baton-bench")
-  private static let root = FileManager.default.fileExists(atPath: "/sys/fs/cgroup/cgroup.controllers")
+  private static let root =
+    FileManager.default.fileExists(atPath: "/sys/fs/cgroup/cgroup.controllers")
     ? unified : divided
   private let folder: String
 
@@ -114,7 +117,8 @@ enum PostgresCheckpoints {
       return (rate, try await PostgresLimits.checkpoints(100_000, perCommit: 200))
     }
     return [
-      Measurement("B15 checkpoints on PostgreSQL, 200 jobs", value: rate, unit: "checkpoints/s", limit: limit, target: 0.3)
+      Measurement(
+        "B15 checkpoints on PostgreSQL, 200 jobs", value: rate, unit: "checkpoints/s", limit: limit, target: 0.3)
     ]
   }
 }
@@ -255,7 +259,9 @@ enum PostgresKill {
 enum PostgresSnapshot {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let seconds = options.isSmall ? 10.0 : 60.0
-    let (held, free) = try await options.medians { (try await rate(for: seconds, isHeld: true), try await rate(for: seconds, isHeld: false)) }
+    let (held, free) = try await options.medians {
+      (try await rate(for: seconds, isHeld: true), try await rate(for: seconds, isHeld: false))
+    }
     return [
       Measurement(
         "B20 no-op jobs beside a snapshot held for \(Int(seconds)) s, against none", value: held, unit: "jobs/s",

@@ -72,17 +72,20 @@ enum PostgresLimits {
   }
 }
 
-/// The lives of jobs on one connection, as one coordinator would store them.
+/// The lives of jobs on one connection, as one coordinator would store them. Each connection has a definition of its
+/// own, so that none waits for another one's rows.
 private struct JobLives {
   private let connection: PostgresConnection
   private let epoch: Int64
   private let host: Int64
+  private let definition: Int64
   private var commits: Int64 = 0
 
   init(_ database: BenchmarkDatabase, writer: Int) throws {
     connection = try database.connect()
     epoch = 1_000 + Int64(writer)
     host = 1_000 + Int64(writer)
+    definition = 1 + Int64(writer)
     try run(
       PostgresStatement(
         "INSERT INTO coordinator (epoch, tenure, address, commits) VALUES ($1, $1, '', 0)", [.integer(epoch)]),
@@ -139,9 +142,9 @@ private struct JobLives {
           """
           INSERT INTO request (id, identifier, number, definition, priority, state, eligible_at, earliest_at,
             submitted_at, principal, trace_id, span_id, is_sampled, ready_at)
-          SELECT id, id, 1, 1, 1, 1, 0, 0, 0, 'bench', decode(repeat('07', 16), 'hex'), decode(repeat('07', 8), 'hex'),
+          SELECT id, id, 1, $2, 1, 1, 0, 0, 0, 'bench', decode(repeat('07', 16), 'hex'), decode(repeat('07', 8), 'hex'),
             1, 0 FROM unnest($1::bigint[]) AS id
-          """, [list]),
+          """, [list, .integer(definition)]),
         PostgresStatement(
           """
           INSERT INTO submission SELECT id, 'limit-' || id, 0, id, id, 1, 1, 1, 1, 0, 0 FROM unnest($1::bigint[]) AS id
@@ -163,9 +166,9 @@ private struct JobLives {
         PostgresStatement(
           """
           SELECT r.id FROM request r JOIN identifier i ON i.id = r.identifier
-          WHERE r.state = 1 AND r.definition = 1 AND r.priority = 1 ORDER BY r.id LIMIT $1
+          WHERE r.state = 1 AND r.definition = $2 AND r.priority = 1 ORDER BY r.id LIMIT $1
           FOR NO KEY UPDATE OF i, r SKIP LOCKED
-          """, [.integer(Int64(count))])
+          """, [.integer(Int64(count)), .integer(definition)])
       ])[2]
     let ids = try (0..<found.count).map { try found.integer($0, 0) }
     let list = PostgresValue.integers(ids)

@@ -37,7 +37,7 @@ extension VerbStore {
       return try await perform(lane, isWithdrawable: isWithdrawable, needing: needs, body)
     }
     return try await call.writing(body) {
-      try await perform(lane, isWithdrawable: isWithdrawable, needing: needs, $0)
+      try await perform(lane, isWithdrawable: isWithdrawable, needing: .audited(needs), $0)
     }
   }
 

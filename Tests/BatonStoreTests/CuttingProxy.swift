@@ -8,13 +8,15 @@ import Synchronization
 #endif
 
 /// A proxy before the socket of a PostgreSQL server. When it is armed, it hides the next answer to a COMMIT: the server
-/// has committed, and the client's connection ends without an answer.
+/// has committed, and the client's connection ends without an answer. It can then keep the server out of reach.
 final class CuttingProxy: Sendable {
   let folder: String
   private let listener: Int32
   private let target: String
   private let armed = Mutex(false)
   private let cuts = Mutex(0)
+  private let isClosed = Mutex(false)
+  private let closesAfterwards = Mutex(false)
 
   /// - Parameter target: the path of the server's socket.
   init(_ target: String) throws {
@@ -27,7 +29,12 @@ final class CuttingProxy: Sendable {
     Thread { [self] in while accepts() {} }.start()
   }
 
-  func arm() { armed.withLock { $0 = true } }
+  /// - Parameter closes: whether the server is out of reach from the next hidden answer on.
+  func arm(closes: Bool = false) {
+    closesAfterwards.withLock { $0 = closes }
+    armed.withLock { $0 = true }
+  }
+
   var count: Int { cuts.withLock { $0 } }
 
   func stop() {
@@ -39,6 +46,10 @@ final class CuttingProxy: Sendable {
   private func accepts() -> Bool {
     let client = accept(listener, nil, nil)
     guard client >= 0 else { return false }
+    if isClosed.withLock({ $0 }) {
+      close(client)
+      return true
+    }
     let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     guard Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
       close(client)
@@ -73,6 +84,8 @@ final class CuttingProxy: Sendable {
       return false
     }
     armed.withLock { $0 = false }
+    let closes = closesAfterwards.withLock { $0 }
+    isClosed.withLock { $0 = closes }
     cuts.withLock { $0 += 1 }
     return true
   }

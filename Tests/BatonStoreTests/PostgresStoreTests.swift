@@ -6,7 +6,7 @@ import Testing
 @testable import BatonStore
 
 /// What holds for a store in PostgreSQL beside the promises of `StoreConformance`.
-@Suite(.enabled(if: TestDatabase.isThere)) struct PostgresStoreTests {
+@Suite(.enabled(if: TestDatabase.isThere), .timeLimit(.minutes(5))) struct PostgresStoreTests {
   private static let deadline = ContinuousClock.Duration.seconds(30)
 
   private func connect(_ address: PostgresAddress) throws -> PostgresConnection {
@@ -115,6 +115,24 @@ import Testing
     let names = try await store.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue)
     #expect(names == ["com.a", "com.b"])
     try await store.close()
+  }
+
+  /// A coordinator that is stopped does not look for ever for a commit, while the server stays away.
+  @Test func aStoreIsClosedWhileTheServerStaysAway() async throws {
+    let address = try TestDatabase.make()
+    let proxy = try CuttingProxy(try #require(TestDatabase.socket))
+    defer { proxy.stop() }
+    var limits = TestDatabase.limits
+    limits.exchange = .milliseconds(500)
+    let store = try PostgresStore.open(try TestDatabase.address(address, through: proxy.folder), postgres: limits)
+    let definition = try await store.prepare()
+    proxy.arm(closes: true)
+    async let refused = refusal { _ = try await store.submit("com.a", to: definition) }
+    while proxy.count == 0 { await Task.yield() }
+    try await store.close()
+    #expect(await refused?.code == .unknown)
+    let names = try await TestDatabase.open(address).requests(RequestFilter(), after: nil, limit: 9).map(\.identifier)
+    #expect(names.map(\.rawValue) == ["com.a"])
   }
 
   @Test func aCommitThatWasNotMadeIsAnsweredAsUnavailable() async throws {

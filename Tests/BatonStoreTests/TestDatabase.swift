@@ -13,7 +13,7 @@ enum TestDatabase {
   private static let template = Mutex<String?>(nil)
 
   /// The server of the tests writes nothing to the disk in time.
-  private static var limits: PostgresLimits {
+  static var limits: PostgresLimits {
     var limits = PostgresLimits()
     (limits.demandsDurability, limits.readers) = (false, 1)
     return limits

@@ -152,8 +152,10 @@ extension Verbs {
 
 /// What a write is known to need before it runs. The verbs that a busy coordinator has most are named here, so that
 /// their groups load once. What the others need is found out when they run.
-package enum KnownNeeds: Sendable {
+package indirect enum KnownNeeds: Sendable {
   case nothing
+  /// The write adds a row to the audit log.
+  case audited(KnownNeeds)
   case submit([SubmissionOffer])
   case claim([Claim])
   case checkpoint([Checkpoint], WorkerProcess)
@@ -162,6 +164,7 @@ package enum KnownNeeds: Sendable {
   var keys: [RowKey] {
     switch self {
     case .nothing: []
+    case .audited(let needs): [.audit] + needs.keys
     case .submit(let offers): offers.flatMap(Self.keys)
     case .claim(let claims): claims.flatMap(Self.keys)
     case .checkpoint(let checkpoints, let process):

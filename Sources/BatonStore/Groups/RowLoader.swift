@@ -1,7 +1,8 @@
 internal import BatonModel
 
 /// Finds, locks and loads the rows of the keys of a group. It needs few exchanges with the database, however many keys
-/// there are: one that finds the rows, one or two that lock them, and two that load them.
+/// there are: one that finds the rows, one that locks and loads them, and one or two that load what belongs to rows
+/// which only the loading has found.
 struct RowLoader {
   private let source: any RowSource
   private let shapes: [String: TableShape]
@@ -11,13 +12,36 @@ struct RowLoader {
   private var locks: Set<RowLock> = []
   /// The questions of the next exchange, and what takes their answers.
   private var questions: [(RowQuestion, (inout RowLoader, [[Cell]]) -> Void)] = []
-  // What is loaded, by the numbers of rows. `identifiers` and `hosts` are locked; `requests` may be loaded only.
-  private var identifiers: Set<Int64> = []
-  private var requests: Set<Int64> = []
+  // What is wanted, by the numbers of rows. `identifiers` are locked, and so are those of `hosts` that keys name;
+  // `requests` may be loaded only.
+  private var identifiers = Wanted()
+  private var hosts = Wanted()
+  private var requests = Wanted()
+  private var definitions = Wanted()
+  private var payloads = Wanted()
+  /// How many of the identifiers that the keys name have a row.
+  private var knownNames = 0
   private var patterns: Set<Int64> = []
-  private var definitions: Set<Int64> = []
-  private var hosts: Set<Int64> = []
   private var rows: Rows = [:]
+
+  /// Numbers of rows, and which of them were asked for.
+  private struct Wanted {
+    private(set) var all: Set<Int64> = []
+    private var asked: Set<Int64> = []
+
+    mutating func insert(_ id: Int64) { all.insert(id) }
+    mutating func formUnion(_ ids: [Int64]) { all.formUnion(ids) }
+    /// Those that were not taken yet. They count as asked for.
+    mutating func takeNew() -> [Int64] {
+      defer { asked = all }
+      return Array(all.subtracting(asked))
+    }
+    /// The row came with another one, and need not be asked for.
+    mutating func noteLoaded(_ id: Int64) {
+      all.insert(id)
+      asked.insert(id)
+    }
+  }
 
   /// - Parameter epoch: the tenure whose row is locked first; `nil` for a coordinator that is about to begin one.
   private init(
@@ -38,17 +62,16 @@ struct RowLoader {
   ) throws -> (held: HeldRows, rows: Rows)? {
     var loader = RowLoader(keys, epoch: epoch, numbers: numbers, from: source, shapes)
     try loader.find()
-    guard try source.lock(loader.locks) else { return nil }
     if keys.contains(where: \.namesManyRows) {
+      guard try loader.exchange(locking: loader.locks) != nil else { return nil }
       // Until the rows were locked, another group could add to those that these keys name.
       var again = RowLoader(keys, epoch: epoch, numbers: numbers, from: source, shapes)
       try again.find()
       guard again.locks.isSubset(of: loader.locks) else { throw RowsChanged() }
       loader = again
     }
-    try loader.lockFree()
-    try loader.loadNamed()
-    try loader.loadBelonging()
+    guard try loader.lockAndLoad() else { return nil }
+    while loader.askWhatIsNew() { try loader.exchange() }
     return (loader.held, loader.rows)
   }
 
@@ -70,17 +93,33 @@ struct RowLoader {
     var question = RowQuestion("SELECT \(shape.columns.joined(separator: ", ")) FROM \(table) WHERE \(condition)")
     question.parameters = parameters
     ask(question) { loader, found in
-      for row in found { loader.rows[shape, default: [:]][shape.key(of: row)] = row }
+      loader.keep(found, of: shape)
       take(&loader, found)
     }
   }
 
+  private mutating func keep(_ found: [[Cell]], of shape: TableShape) {
+    if found.isEmpty { return }
+    // Taken out of the dictionary, so that it is changed in place.
+    var table = rows.removeValue(forKey: shape) ?? [:]
+    table.reserveCapacity(table.count + found.count)
+    for row in found { table[shape.key(of: row)] = row }
+    rows[shape] = table
+  }
+
   /// Asks all questions in one exchange.
-  private mutating func exchange() throws {
+  /// - Returns: what was free; `nil` if another group has locked one of `locks`, and the source does not wait.
+  @discardableResult
+  private mutating func exchange(
+    locking locks: Set<RowLock> = [], free: [(question: RowQuestion, limit: Int)] = []
+  ) throws -> [[(request: Int64, identifier: Int64)]]? {
     let asked = questions
     questions = []
-    guard !asked.isEmpty else { return }
-    for ((_, take), answer) in zip(asked, try source.answers(to: asked.map(\.0))) { take(&self, answer) }
+    guard !asked.isEmpty || !locks.isEmpty || !free.isEmpty else { return [] }
+    let exchange = RowExchange(locks: locks, free: free, questions: asked.map(\.0))
+    guard let answer = try source.answer(exchange) else { return nil }
+    for ((_, take), rows) in zip(asked, answer.rows) { take(&self, rows) }
+    return answer.free
   }
 
   // MARK: Finding
@@ -149,6 +188,7 @@ struct RowLoader {
     if !named.identifiers.isEmpty {
       askNumbers(RowQuestion("SELECT id FROM identifier WHERE name IN ?1", .texts(named.identifiers))) {
         loader, found in
+        loader.knownNames = found.count
         for id in found { loader.holdIdentifier(id) }
       }
     }
@@ -236,17 +276,20 @@ struct RowLoader {
 
   // MARK: What is free
 
-  /// Locks ready and due requests that no other group has locked.
-  private mutating func lockFree() throws {
+  /// The ready requests of each class that the keys ask for.
+  private var wantedClasses: [(RequirementClass, count: Int)] {
     var wanted: [RequirementClass: Int] = [:]
-    var asked: [(RowQuestion, limit: Int)] = []
     for case .ready(let requirementClass, let count) in keys { wanted[requirementClass, default: 0] += count }
-    let classes = wanted.keys.sorted()
-    for one in classes {
+    return wanted.keys.sorted().map { ($0, wanted[$0] ?? 0) }
+  }
+
+  /// Ready and due requests, which are locked if no other group has locked them.
+  private func wantedFree(_ classes: [(RequirementClass, count: Int)]) -> [(question: RowQuestion, limit: Int)] {
+    var asked: [(RowQuestion, limit: Int)] = classes.map { one, count in
       let question = RowQuestion(
         "r.state = 1 AND r.definition = ?1 AND r.priority = ?2 ORDER BY r.id", .integer(one.definition.rawValue),
         .integer(one.priority.rawValue))
-      asked.append((question, limit: wanted[one] ?? 0))
+      return (question, limit: count)
     }
     for case .due(let now, let limit) in keys {
       asked.append(
@@ -257,18 +300,23 @@ struct RowLoader {
       let dated = "r.state = 0 AND r.cause = 0 AND r.is_dated = 1 AND r.earliest_at <= ?1 ORDER BY r.earliest_at"
       asked.append((RowQuestion(dated, .integer(now.date.nanoseconds)), limit))
     }
-    guard !asked.isEmpty else { return }
-    let found = try source.lockFree(asked)
+    return asked
+  }
+
+  private mutating func takeFree(
+    _ found: [[(request: Int64, identifier: Int64)]], _ classes: [(RequirementClass, count: Int)]
+  ) {
     for (request, identifier) in found.joined() {
       holdWithIdentifier(request)
       holdIdentifier(identifier)
     }
-    for (one, found) in zip(classes, found) {
-      held.ready[one] = (wanted[one] ?? 0, found.count < wanted[one] ?? 0)
-      for (request, _) in found { held.keys.insert(.payload(RequestID(request))) }
+    for ((one, count), found) in zip(classes, found) {
+      held.ready[one] = (count, found.count < count)
+      for (request, _) in found {
+        held.keys.insert(.payload(RequestID(request)))
+        payloads.insert(request)
+      }
     }
-    for case .due(_, let limit) in keys { askWhatIsDueNext(limit) }
-    try exchange()
   }
 
   /// Requests that are due next, which say when to look again.
@@ -288,67 +336,122 @@ struct RowLoader {
 
   // MARK: Loading
 
-  /// Loads the rows that keys name, and the requests.
-  private mutating func loadNamed() throws {
+  /// Locks the rows that were found, and loads what the keys name. A statement reads what is committed when it begins,
+  /// so what comes after the locks in the same exchange is as it stays until the group ends.
+  /// - Returns: false if another group has locked one of the rows, and the source does not wait.
+  private mutating func lockAndLoad() throws -> Bool {
+    let classes = wantedClasses
+    for case .due(_, let limit) in keys { askWhatIsDueNext(limit) }
     load("store", "id = 1")
     load("clock", "id = 1")
     load("coordinator", "is_settled = 0")
     if let epoch { load("coordinator", "epoch = ?1", .integer(epoch)) }
     // A new tenure begins after that of the newest coordinator.
     if keys.contains(.tenures) { load("coordinator", "0 = 0") }
-    load("request", "id IN ?1", .integers(Array(requests))) { $0.take(requests: $1) }
+    load(lockedHosts: hosts.takeNew())
+    for key in keys { load(key) }
+    loadContents()
+    if !patterns.isEmpty { loadPatterns("IN ?1", .integers(Array(patterns))) }
+    askNewNumbers()
+    _ = askWhatIsNew()
+    guard let found = try exchange(locking: locks, free: wantedFree(classes)) else { return false }
+    takeFree(found, classes)
+    return true
+  }
+
+  /// Asks for the rows of requests, identifiers and definitions that were found since the last exchange, and for what
+  /// belongs to them.
+  /// - Returns: false if there are none.
+  private mutating func askWhatIsNew() -> Bool {
+    let (requests, identifiers) = (requests.takeNew(), identifiers.takeNew())
+    let (definitions, payloads) = (definitions.takeNew(), payloads.takeNew())
+    if !requests.isEmpty { load(requests: .integers(requests)) }
+    if !identifiers.isEmpty { load(identifiers: .integers(identifiers)) }
+    if !definitions.isEmpty {
+      loadDefinitions("IN ?1", .integers(definitions))
+      // A definition that is not there need not be looked for again.
+      for id in definitions { held.keys.insert(.definition(DefinitionID(id))) }
+    }
+    if !payloads.isEmpty { load("payload", "request IN ?1", .integers(payloads)) }
+    // A subselect would be dear here: a planner that sees few hosts reads all requests of each.
+    let hosts = hosts.takeNew()
+    if !hosts.isEmpty { load("host", "id IN ?1", .integers(hosts)) }
+    return !questions.isEmpty
+  }
+
+  private mutating func load(requests: RowParameter) {
+    load("request", "id IN ?1", requests) { $0.take(requests: $1) }
+    load("progress", "request IN ?1", requests)
+    load(
+      "launch", "request IN ?1 AND number = (SELECT r.launches FROM request r WHERE r.id = launch.request)", requests)
+    load("identifier", "id IN (SELECT identifier FROM request WHERE id IN ?1)", requests)
+    loadDefinitions("IN (SELECT r.definition FROM request r WHERE r.id IN ?1)", requests)
+  }
+
+  private mutating func load(identifiers: RowParameter) {
     // Of the identifiers all unfinished requests: the one that waits, and the one that is live. Each has an index.
     for condition in ["launches = 0 AND state <= 1", "launches > 0 AND state <= 2"] {
-      load("request", "identifier IN ?1 AND \(condition)", .integers(Array(identifiers))) { $0.take(requests: $1) }
+      load("request", "identifier IN ?1 AND \(condition)", identifiers) { $0.take(requests: $1) }
     }
-    load("identifier", "id IN ?1", .integers(Array(identifiers))) { loader, found in
+    load("identifier", "id IN ?1", identifiers) { loader, found in
       guard let name = loader.column("name", of: "identifier") else { return }
       for row in found { loader.held.keys.insert(.identifier(JobIdentifier(trusted: row[name].string))) }
     }
-    load("host", "id IN ?1", .integers(Array(hosts))) { loader, found in
+  }
+
+  private mutating func load(lockedHosts hosts: [Int64]) {
+    if hosts.isEmpty { return }
+    load("host", "id IN ?1", .integers(hosts)) { loader, found in
       guard let name = loader.column("name", of: "host") else { return }
       for row in found { loader.held.keys.insert(.host(HostName(row[name].string))) }
     }
-    load("eviction", "host IN ?1", .integers(Array(hosts)))
-    for key in keys { load(key) }
-    loadContents()
-    try exchange()
+    load("eviction", "host IN ?1", .integers(hosts))
   }
 
-  /// Loads what belongs to the rows that were loaded.
-  private mutating func loadBelonging() throws {
-    let loaded = Array(requests)
-    if !loaded.isEmpty {
-      load("progress", "request IN ?1", .integers(loaded))
-      load(
-        "launch", "request IN ?1 AND number = (SELECT r.launches FROM request r WHERE r.id = launch.request)",
-        .integers(loaded))
-      load("identifier", "id IN (SELECT identifier FROM request WHERE id IN ?1)", .integers(loaded))
-      load("host", "id IN (SELECT host FROM request WHERE id IN ?1)", .integers(loaded))
-    }
-    for id in definitions { held.keys.insert(.definition(DefinitionID(id))) }
-    if !definitions.isEmpty { load("definition", "id IN ?1", .integers(Array(definitions))) }
-    if !definitions.isEmpty || !patterns.isEmpty {
-      let (own, of) = (RowParameter.integers(Array(patterns)), RowParameter.integers(Array(definitions)))
-      load("pattern", "id IN ?1 OR id IN (SELECT pattern FROM definition WHERE id IN ?2)", own, of) { loader, found in
-        guard let id = loader.column("id", of: "pattern") else { return }
-        for row in found { loader.held.keys.insert(.pattern(row[id].number)) }
+  /// - Parameter which: a condition for the number of a definition.
+  private mutating func loadDefinitions(_ which: String, _ parameter: RowParameter) {
+    load("definition", "id \(which)", parameter) { loader, found in
+      guard let id = loader.column("id", of: "definition") else { return }
+      for row in found {
+        loader.definitions.noteLoaded(row[id].number)
+        loader.held.keys.insert(.definition(DefinitionID(row[id].number)))
       }
-      load("share", "pattern IN ?1 OR pattern IN (SELECT pattern FROM definition WHERE id IN ?2)", own, of)
     }
-    try exchange()
+    loadPatterns("IN (SELECT d.pattern FROM definition d WHERE d.id \(which))", parameter)
   }
 
-  /// Notes the numbers of loaded requests and of their definitions. Of a locked identifier all unfinished requests are
+  /// - Parameter which: a condition for the number of a pattern.
+  private mutating func loadPatterns(_ which: String, _ parameter: RowParameter) {
+    load("pattern", "id \(which)", parameter) { loader, found in
+      guard let id = loader.column("id", of: "pattern") else { return }
+      for row in found { loader.held.keys.insert(.pattern(row[id].number)) }
+    }
+    load("share", "pattern \(which)", parameter)
+  }
+
+  /// Draws numbers for the rows that submissions are likely to insert.
+  private mutating func askNewNumbers() {
+    let submissions = keys.count { if case .submission = $0 { true } else { false } }
+    let names = keys.count { if case .identifier = $0 { true } else { false } }
+    let wanted = [
+      (NumberedTable.request, submissions), (.submission, submissions), (.identifier, names - knownNames),
+    ]
+    for (table, count) in wanted where count > 0 {
+      guard let question = held.numbers.question(for: count, of: table) else { continue }
+      askNumbers(question) { $0.held.numbers.keep($1, of: table) }
+    }
+  }
+
+  /// Notes the numbers of loaded requests. Of a locked identifier all unfinished requests are
   /// there.
   private mutating func take(requests found: [[Cell]]) {
     guard let id = column("id", of: "request"), let identifier = column("identifier", of: "request"),
-      let definition = column("definition", of: "request")
+      let host = column("host", of: "request")
     else { return }
     for row in found {
       requests.insert(row[id].number)
-      definitions.insert(row[definition].number)
-      if identifiers.contains(row[identifier].number) { held.keys.insert(.identifierOf(RequestID(row[id].number))) }
+      if case .integer(let host) = row[host] { hosts.insert(host) }
+      if identifiers.all.contains(row[identifier].number) { held.keys.insert(.identifierOf(RequestID(row[id].number))) }
     }
   }
 
@@ -383,7 +486,7 @@ struct RowLoader {
     let lastItems = numbers { if case .lastItems(let id) = $0 { id } else { nil } }
     let items = numbers { if case .items(let id) = $0 { id } else { nil } }
     let spans = numbers { if case .spans(let id) = $0 { id } else { nil } }
-    let payloads = held.keys.compactMap { if case .payload(let id) = $0 { id.rawValue } else { Int64?.none } }
+    for case .payload(let id) in keys { payloads.insert(id.rawValue) }
     if !submissions.isEmpty {
       load("submission", "key IN ?1", .texts(submissions))
       load("identifier", "id IN (SELECT identifier FROM submission WHERE key IN ?1)", .texts(submissions))
@@ -400,7 +503,6 @@ struct RowLoader {
     }
     if !items.isEmpty { load("item_page", "request IN ?1", .integers(items)) }
     if !spans.isEmpty { load("unsent_span", "request IN ?1", .integers(spans)) }
-    if !payloads.isEmpty { load("payload", "request IN ?1", .integers(payloads)) }
   }
 
   /// The requests of the keys that `request` picks.

@@ -45,20 +45,30 @@ struct RowQuestion {
   }
 }
 
+/// What a loader wants of its database in one exchange. The database does it in this order.
+struct RowExchange {
+  /// The rows to lock, in the order of `RowLock`.
+  var locks: Set<RowLock> = []
+  /// Requests to lock together with their identifiers, at most `limit` of each question, without those of which another
+  /// group has locked the request or its identifier. A question is a condition and an order for `request r`, such as
+  /// `r.state = 1 ORDER BY r.id`.
+  var free: [(question: RowQuestion, limit: Int)] = []
+  var questions: [RowQuestion] = []
+
+  /// What the database answers.
+  struct Answer {
+    /// For each question of `free` the numbers of the requests and of their identifiers.
+    var free: [[(request: Int64, identifier: Int64)]]
+    /// For each of `questions` the cells of its rows.
+    var rows: [[[Cell]]]
+  }
+}
+
 /// A database from which the rows of a group are locked and loaded. Everything happens in the transaction of the group.
 protocol RowSource {
-  /// Answers the questions with the cells of their rows, in one exchange with the database.
-  func answers(to questions: [RowQuestion]) throws -> [[[Cell]]]
-
-  /// Locks the rows, in the order of `RowLock`.
-  /// - Returns: false if another group has locked one of them, and this source does not wait. Nothing is locked then.
-  func lock(_ locks: Set<RowLock>) throws -> Bool
-
-  /// Locks requests and their identifiers, at most `limit` of each question, and leaves out those of which another
-  /// group has locked the request or its identifier. It never waits.
-  /// - Parameter questions: conditions and an order for `request r`, such as `r.state = 1 ORDER BY r.id`.
-  /// - Returns: for each question the numbers of the requests and of their identifiers.
-  func lockFree(_ questions: [(RowQuestion, limit: Int)]) throws -> [[(request: Int64, identifier: Int64)]]
+  /// - Returns: `nil` if another group has locked one of the rows, and this source does not wait. Nothing is locked
+  ///   then. A source never waits for the rows of `free`.
+  func answer(_ exchange: RowExchange) throws -> RowExchange.Answer?
 }
 
 /// Thrown if the rows that have to be locked have changed before they were locked. The group begins again.

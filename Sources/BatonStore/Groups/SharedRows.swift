@@ -143,11 +143,10 @@ final class SharedRows: RowServer {
       // The shares of a coordinator are kept in its memory and are not loaded (`Verbs.shares`).
       let verb = table.name == "share" ? "INSERT OR REPLACE" : "INSERT"
       try statement("\(verb) INTO \(table.name) VALUES (\(places))", in: db).run(cells: row)
-    case .update(let values):
-      let columns = values.keys.sorted()
+    case .update(let columns, let values):
       let new = columns.map { "\(table.columns[$0]) = ?" }.joined(separator: ", ")
       try statement("UPDATE \(table.name) SET \(new) WHERE \(condition)", in: db)
-        .run(cells: columns.map { values[$0] ?? .null } + change.key)
+        .run(cells: values + change.key)
     case .delete: try statement("DELETE FROM \(table.name) WHERE \(condition)", in: db).run(cells: change.key)
     }
   }
@@ -163,7 +162,11 @@ private struct SharedRowSource: RowSource {
   let rows: SharedRows
   let group: Int
 
-  func answers(to questions: [RowQuestion]) throws -> [[[Cell]]] { try questions.map(answer) }
+  func answer(_ exchange: RowExchange) throws -> RowExchange.Answer? {
+    guard rows.lock(exchange.locks, for: group) else { return nil }
+    let free = try lockFree(exchange.free)
+    return RowExchange.Answer(free: free, rows: try exchange.questions.map(answer))
+  }
 
   private func answer(_ question: RowQuestion) throws -> [[Cell]] {
     let text = question.text(list: { "IN (SELECT value FROM json_each(?\($0)))" }, parameter: { "?\($0)" })
@@ -173,9 +176,9 @@ private struct SharedRowSource: RowSource {
     }
   }
 
-  func lock(_ locks: Set<RowLock>) -> Bool { rows.lock(locks, for: group) }
-
-  func lockFree(_ questions: [(RowQuestion, limit: Int)]) throws -> [[(request: Int64, identifier: Int64)]] {
+  private func lockFree(
+    _ questions: [(question: RowQuestion, limit: Int)]
+  ) throws -> [[(request: Int64, identifier: Int64)]] {
     let taken = rows.taken(by: group)
     return try questions.map { question, limit in
       var question = question

@@ -32,11 +32,16 @@ extension Cell {
 
 /// A table of the schema: its columns, and which of them are its primary key.
 struct TableShape: Hashable {
+  /// The place of the table in the schema. Shapes of one schema are compared by it alone, because each row is.
+  var number: Int
   var name: String
   var columns: [String]
   var types: [ColumnType]
   /// The positions of the columns of the primary key.
   var key: [Int]
+
+  static func == (one: TableShape, other: TableShape) -> Bool { one.number == other.number }
+  func hash(into hasher: inout Hasher) { hasher.combine(number) }
 
   func key(of row: [Cell]) -> [Cell] { key.map { row[$0] } }
 
@@ -48,11 +53,11 @@ struct TableShape: Hashable {
         SELECT name FROM sqlite_master
         WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%' ORDER BY name
         """)
-    return try names.map { name in
+    return try names.enumerated().map { number, name in
       let columns = try db.columns(in: name)
       let key = columns.indices.filter { columns[$0].primaryKeyIndex > 0 }
       return TableShape(
-        name: name, columns: columns.map(\.name),
+        number: number, name: name, columns: columns.map(\.name),
         types: columns.map { $0.type == "BLOB" ? .blob : $0.type == "TEXT" ? .text : .integer },
         key: key.sorted { columns[$0].primaryKeyIndex < columns[$1].primaryKeyIndex })
     }
@@ -66,13 +71,23 @@ typealias Rows = [TableShape: [[Cell]: [Cell]]]
 struct RowChange {
   enum Kind {
     case insert([Cell])
-    /// The new values by the positions of their columns.
-    case update([Int: Cell])
+    /// The positions of the columns that change, in their order, and their new values.
+    case update([Int], [Cell])
     case delete
   }
   var table: TableShape
   var key: [Cell]
   var kind: Kind
+
+  /// The new value of a column; `nil` if it does not change, or if the row is deleted.
+  func value(_ column: String) -> Cell? {
+    guard let position = table.columns.firstIndex(of: column) else { return nil }
+    return switch kind {
+    case .insert(let row): row[position]
+    case .update(let columns, let values): columns.firstIndex(of: position).map { values[$0] }
+    case .delete: nil
+    }
+  }
 }
 
 /// A database in memory that has only the rows which a group of writes has locked and loaded. The verbs of the group
@@ -118,26 +133,23 @@ struct WorkingSet {
 
   /// The differences to the rows that were loaded, in an order in which they can be stored one by one.
   func changes(since loaded: Rows) throws -> [RowChange] {
-    var changes: [RowChange] = []
+    var ranks = Array(repeating: [RowChange](), count: RowChange.ranks)
+    func add(_ change: RowChange) { ranks[change.rank].append(change) }
     for table in shapes {
-      let before = loaded[table] ?? [:]
-      var now: [[Cell]: [Cell]] = [:]
+      var before = loaded[table] ?? [:]
       for row in try prepared("SELECT * FROM \(table.name)").rows(of: table.columns.count) {
-        now[table.key(of: row)] = row
-      }
-      for key in before.keys where now[key] == nil { changes.append(RowChange(table: table, key: key, kind: .delete)) }
-      for (key, row) in now {
-        guard let old = before[key] else {
-          changes.append(RowChange(table: table, key: key, kind: .insert(row)))
+        let key = table.key(of: row)
+        guard let old = before.removeValue(forKey: key) else {
+          add(RowChange(table: table, key: key, kind: .insert(row)))
           continue
         }
-        guard old != row else { continue }
-        let differences = row.indices.filter { row[$0] != old[$0] }.map { ($0, row[$0]) }
-        changes.append(
-          RowChange(table: table, key: key, kind: .update(Dictionary(uniqueKeysWithValues: differences))))
+        let columns = row.indices.filter { row[$0] != old[$0] }
+        if columns.isEmpty { continue }
+        add(RowChange(table: table, key: key, kind: .update(columns, columns.map { row[$0] })))
       }
+      for key in before.keys { add(RowChange(table: table, key: key, kind: .delete)) }
     }
-    return changes.sorted { $0.rank < $1.rank }
+    return Array(ranks.joined())
   }
 
   func clear() throws {
@@ -152,17 +164,19 @@ extension RowChange {
   /// and that one is live before another one waits.
   var rank: Int {
     // The head of the audit log says which rows of it may be deleted.
-    if table.name == "audit_head" { return -1 }
+    if table.name == "audit_head" { return 0 }
+    let isRequest = table.name == "request"
     switch kind {
-    case .delete: return 0
-    case .update(let values):
-      guard table.name == "request" else { return 1 }
-      let value = { (column: String) in self.table.columns.firstIndex(of: column).flatMap { values[$0] } }
-      if case .integer(let state)? = value("state"), state >= 3 { return 1 }
-      return value("launches") == nil ? 3 : 2
-    case .insert: return table.name == "request" ? 4 : 2
+    case .delete: return 1
+    case .insert: return isRequest ? 5 : 3
+    case .update:
+      guard isRequest else { return 2 }
+      if case .integer(let state)? = value("state"), state >= 3 { return 2 }
+      return value("launches") == nil ? 4 : 3
     }
   }
+
+  static let ranks = 6
 }
 
 extension Prepared {
@@ -178,6 +192,10 @@ extension Prepared {
 /// Draws the numbers of new rows. All groups of a database draw from the same numbers, so no two rows get the same one.
 protocol RowNumbers: Sendable {
   func draw(_ table: NumberedTable) throws -> Int64
+  /// The question by which numbers are drawn in the exchange that loads the rows; `nil` if drawing needs no exchange.
+  func question(for count: Int, of table: NumberedTable) -> RowQuestion?
+  /// Keeps numbers that the database has drawn, for the rows that the group inserts.
+  func keep(_ drawn: [Int64], of table: NumberedTable)
   /// Takes numbers back that no row has got.
   func giveBack(_ drawn: [Int64], of table: NumberedTable)
 }
@@ -195,6 +213,9 @@ final class SharedNumbers: RowNumbers {
       return number
     }
   }
+
+  func question(for count: Int, of table: NumberedTable) -> RowQuestion? { nil }
+  func keep(_ drawn: [Int64], of table: NumberedTable) {}
 
   /// Numbers after which others were drawn since stay drawn.
   func giveBack(_ drawn: [Int64], of table: NumberedTable) {

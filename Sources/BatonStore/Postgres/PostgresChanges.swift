@@ -36,7 +36,7 @@ enum PostgresChanges {
       kind =
         switch change.kind {
         case .insert: .insert
-        case .update(let values): .update(values.keys.sorted())
+        case .update(let columns, _): .update(columns)
         case .delete: .delete
         }
     }
@@ -68,7 +68,8 @@ enum PostgresChanges {
               column,
               changes.map { change in
                 if position < table.key.count { return change.key[position] }
-                if case .update(let values) = change.kind { return values[column] ?? .null }
+                // All have the same columns, in the same order.
+                if case .update(_, let values) = change.kind { return values[position - table.key.count] }
                 return .null
               })
           })

@@ -38,10 +38,10 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)? {
     do {
-      let connection = try usable()
-      try run([PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")], on: connection)
-      let source = PostgresRowSource(connection: connection, server: server)
-      return try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, shapes)
+      let source = PostgresRowSource(connection: try usable(), server: server)
+      let loaded = try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, shapes)
+      try source.begin()
+      return loaded
     } catch {
       release(group)
       // Another group was in the way. This one begins again.
@@ -142,15 +142,9 @@ struct CommitMark {
   /// `nil` if the changes do not count a commit.
   init?(in changes: [RowChange]) {
     for change in changes where change.table.name == "coordinator" {
-      guard let column = change.table.columns.firstIndex(of: "commits"), case .integer(let epoch)? = change.key.first
-      else { continue }
-      let cell: Cell? =
-        switch change.kind {
-        case .insert(let row): row[column]
-        case .update(let values): values[column]
-        case .delete: nil
-        }
-      guard case .integer(let commits)? = cell else { continue }
+      guard case .integer(let epoch)? = change.key.first, case .integer(let commits)? = change.value("commits") else {
+        continue
+      }
       (self.epoch, self.commits) = (epoch, commits)
       return
     }
@@ -166,25 +160,31 @@ struct CommitMark {
 final class PostgresNumbers: RowNumbers, @unchecked Sendable {
   /// Draws as many numbers of a table as are asked for, in their order.
   var source: ((NumberedTable, Int) throws -> [Int64])?
+  /// The numbers that were drawn and not used, the next one last.
   private var drawn: [NumberedTable: [Int64]] = [:]
   /// How many numbers the group draws next, because it has used up fewer.
   private var sizes: [NumberedTable: Int] = [:]
 
-  /// The most numbers that are drawn at once.
+  /// The most numbers that are drawn at once, unless the group knows how many it needs.
   private static let largest = 512
 
   func draw(_ table: NumberedTable) throws -> Int64 {
     if let next = drawn[table]?.popLast() { return next }
     guard let source else { preconditionFailure("numbers have no source") }
     let size = sizes[table] ?? 1
-    var numbers = Array(try source(table, size).reversed())
-    guard let first = numbers.popLast() else {
+    keep(try source(table, size), of: table)
+    guard let first = drawn[table]?.popLast() else {
       throw StoreError(.corrupt, "PostgreSQL gave no number for a new row of \(table.name).")
     }
     sizes[table] = min(size * 4, Self.largest)
-    drawn[table] = numbers
     return first
   }
+
+  func question(for count: Int, of table: NumberedTable) -> RowQuestion? {
+    RowQuestion("SELECT nextval('\(table.name)_ids') FROM generate_series(1, ?1)", .integer(count))
+  }
+
+  func keep(_ numbers: [Int64], of table: NumberedTable) { drawn[table] = numbers.reversed() }
 
   func giveBack(_ drawn: [Int64], of table: NumberedTable) {}
 
@@ -195,43 +195,49 @@ final class PostgresNumbers: RowNumbers, @unchecked Sendable {
   }
 }
 
-/// The database, as the loader of one group asks it.
-struct PostgresRowSource: RowSource {
-  let connection: PostgresConnection
-  let server: PostgresServer
+/// The database, as the loader of one group asks it. The first exchange begins the transaction.
+final class PostgresRowSource: RowSource {
+  private let connection: PostgresConnection
+  private let server: PostgresServer
+  private var hasBegun = false
 
-  func answers(to questions: [RowQuestion]) throws -> [[[Cell]]] {
-    try run(questions.map(\.statement)).map { try $0.cells }
+  init(connection: PostgresConnection, server: PostgresServer) {
+    (self.connection, self.server) = (connection, server)
   }
 
-  /// Locks the rows in their order, and waits for other groups.
-  func lock(_ locks: Set<RowLock>) throws -> Bool {
-    let byTable = Dictionary(grouping: locks, by: \.table)
-    _ = try run(
-      byTable.keys.sorted { $0.rawValue < $1.rawValue }.map { table in
-        table.statement(locking: (byTable[table] ?? []).map(\.id).sorted())
-      })
-    return true
+  /// Begins the transaction, unless an exchange has begun it.
+  func begin() throws { if !hasBegun { _ = try run([]) } }
+
+  /// Waits for other groups, so there is always an answer.
+  func answer(_ exchange: RowExchange) throws -> RowExchange.Answer? {
+    let byTable = Dictionary(grouping: exchange.locks, by: \.table)
+    let locks = byTable.keys.sorted { $0.rawValue < $1.rawValue }.map { table in
+      table.statement(locking: (byTable[table] ?? []).map(\.id).sorted())
+    }
+    let free = exchange.free.map(statement)
+    let answers = try run(locks + free + exchange.questions.map(\.statement)).dropFirst(locks.count)
+    return RowExchange.Answer(
+      free: try answers.prefix(free.count).map { rows in
+        try (0..<rows.count).map { (request: try rows.integer($0, 0), identifier: try rows.integer($0, 1)) }
+      },
+      rows: try answers.dropFirst(free.count).map { try $0.cells })
   }
 
-  func lockFree(_ questions: [(RowQuestion, limit: Int)]) throws -> [[(request: Int64, identifier: Int64)]] {
-    let statements = questions.map { question, limit in
-      var question = question
-      // In this order a request whose identifier is locked stays free.
-      question.sql = """
-        SELECT r.id, r.identifier FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(question.sql)
-        LIMIT ?\(question.parameters.count + 1) FOR NO KEY UPDATE OF i, r SKIP LOCKED
-        """
-      question.parameters.append(.integer(limit))
-      return question.statement
-    }
-    return try run(statements).map { rows in
-      try (0..<rows.count).map { (request: try rows.integer($0, 0), identifier: try rows.integer($0, 1)) }
-    }
+  private func statement(_ question: RowQuestion, limit: Int) -> PostgresStatement {
+    var question = question
+    // In this order a request whose identifier is locked stays free.
+    question.sql = """
+      SELECT r.id, r.identifier FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(question.sql)
+      LIMIT ?\(question.parameters.count + 1) FOR NO KEY UPDATE OF i, r SKIP LOCKED
+      """
+    question.parameters.append(.integer(limit))
+    return question.statement
   }
 
   private func run(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
-    try connection.run(statements, deadline: server.deadline())
+    let begin = hasBegun ? [] : [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")]
+    hasBegun = true
+    return Array(try connection.run(begin + statements, deadline: server.deadline()).dropFirst(begin.count))
   }
 }
 

@@ -149,12 +149,15 @@ extension ColumnType {
 extension PostgresRows {
   /// The cells of all rows.
   var cells: [[Cell]] {
-    get throws { try (0..<count).map { row in try (0..<columnCount).map { try cell(row, $0) } } }
+    get throws {
+      let types = (0..<columnCount).map(type)
+      return try (0..<count).map { row in try types.indices.map { try cell(row, $0, types[$0]) } }
+    }
   }
 
-  private func cell(_ row: Int, _ column: Int) throws -> Cell {
+  private func cell(_ row: Int, _ column: Int, _ type: PostgresType) throws -> Cell {
     if isNull(row, column) { return .null }
-    switch type(ofColumn: column) {
+    switch type {
     case .text: return .text(try text(row, column))
     case .blob: return .blob(try blob(row, column))
     default: return .integer(try integer(row, column))

@@ -116,8 +116,19 @@ package final class PostgresStore: VerbStore {
   }
 
   /// Waits for the writes that were accepted, and closes the connections. The tenure goes on until `leave`.
+  ///
+  /// If a commit is under way whose outcome is unknown, this looks for it for as long as one exchange may take. Then
+  /// the write is answered with `.unknown`.
   package func close() async throws {
-    do { try await writer.perform(.urgent) { _ in } } catch is StoreError {}
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [writer] in _ = try? await writer.perform(.urgent) { _ in } }
+      group.addTask { [server, limit = place.limits.exchange] in
+        if (try? await Task.sleep(for: limit)) != nil { server.close() }
+      }
+      // The writer is idle, or has given up; either way nothing has to be waited for any more.
+      await group.next()
+      group.cancelAll()
+    }
     server.close()
     try await writer.close()
     await readers.end()
