@@ -6,7 +6,7 @@ import Testing
 @testable import BatonStore
 
 /// What holds for a store in PostgreSQL beside the promises of `StoreConformance`.
-@Suite(.enabled(if: TestDatabase.isThere), .timeLimit(.minutes(5))) struct PostgresStoreTests {
+@Suite(.enabled(if: TestDatabase.isThere, TestDatabase.hint), .timeLimit(.minutes(5))) struct PostgresStoreTests {
   private static let deadline = ContinuousClock.Duration.seconds(30)
 
   private func connect(_ address: PostgresAddress) throws -> PostgresConnection {

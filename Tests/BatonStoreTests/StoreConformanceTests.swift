@@ -24,7 +24,7 @@ import Testing
     try await promise.run { try SQLiteStore.onLoadedRows(queuesSpans: $0, isShared: false) }
   }
 
-  @Test(.enabled(if: TestDatabase.isThere), arguments: StoreConformance.cases)
+  @Test(.enabled(if: TestDatabase.isThere, TestDatabase.hint), arguments: StoreConformance.cases)
   func onPostgreSQL(promise: StoreConformance.Case) async throws {
     var opened: PostgresStore?
     let result = await Result {

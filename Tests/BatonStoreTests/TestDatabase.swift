@@ -1,6 +1,7 @@
 import BatonPostgres
 import Foundation
 import Synchronization
+import Testing
 
 @testable import BatonStore
 
@@ -8,6 +9,7 @@ import Synchronization
 enum TestDatabase {
   static let server = ProcessInfo.processInfo.environment["BATON_TEST_POSTGRES"]
   static var isThere: Bool { server != nil }
+  static let hint: Comment = "no server: run the tests with Scripts/with-postgres"
 
   /// The database that has Baton's tables, of which all others are copies.
   private static let template = Mutex<String?>(nil)

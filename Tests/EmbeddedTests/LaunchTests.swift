@@ -82,7 +82,9 @@ struct LaunchTests {
     }
   }
 
-  @Test("a worker as root takes no command unless its owner allows it", .enabled(if: geteuid() == 0))
+  @Test(
+    "a worker as root takes no command unless its owner allows it",
+    .enabled(if: geteuid() == 0, "only root can be root"))
   func root() async throws {
     let fleet = try Fleet()
     var definition = Definition(pattern: IdentifierPattern("com.example.echo")!, kind: .processing)

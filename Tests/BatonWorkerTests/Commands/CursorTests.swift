@@ -46,7 +46,7 @@ import Testing
 
   /// The descriptors are pipes without a path, so that other commands of this user cannot open them. They block,
   /// because few programs can handle `EAGAIN`.
-  @Test(.enabled(if: access("/proc/self/fdinfo", F_OK) == 0))
+  @Test(.enabled(if: access("/proc/self/fdinfo", F_OK) == 0, "there is no /proc/self/fdinfo"))
   func `the descriptors are pipes that only this command has, and wait as pipes do`() async throws {
     let script = """
       for i in 3 4; do readlink /proc/self/fd/$i | sed 's/:.*//'; grep -c 'flags:.*[4-7]...$' /proc/self/fdinfo/$i; done

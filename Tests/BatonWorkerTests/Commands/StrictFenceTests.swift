@@ -125,7 +125,9 @@ struct StrictFenceTests {
     #expect(try await fixture.run(fixture.shell(script, items: .range(1...1))).output == "x\n")
   }
 
-  @Test("cannot write to the file system where it may as a user", .enabled(if: ThisMachine.isRoot))
+  @Test(
+    "cannot write to the file system where it may as a user",
+    .enabled(if: ThisMachine.isRoot, "only root could write there"))
   func readOnly() async throws {
     let fixture = try fixture()
     let script = "touch /etc/x /x /run/x /dev/x /proc/sys/kernel/core_pattern 2>&1 | grep -c 'Read-only' || true"

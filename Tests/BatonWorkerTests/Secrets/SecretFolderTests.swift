@@ -76,7 +76,7 @@ import Testing
     #expect(try problem(fixture, "folder").contains("no regular file"))
   }
 
-  @Test("a file of another user is refused", .enabled(if: geteuid() == 0))
+  @Test("a file of another user is refused", .enabled(if: geteuid() == 0, "only root can make a file another user's"))
   func owner() throws {
     let fixture = try SecretFixture()
     try fixture.write(SecretFixture.password, to: "db/password")
