@@ -24,6 +24,7 @@ final class ClientTLS: Sendable {
   private struct State {
     var root: Certificate?
     var refusal: String?
+    var failure: TLSFailure?
   }
 
   private let context: NIOSSLContext
@@ -58,7 +59,8 @@ final class ClientTLS: Sendable {
       }
       context = try NIOSSLContext(configuration: configuration)
     } catch {
-      throw IdentityError("the identity of this host cannot be used for TLS: \(error)")
+      let why = TLSFailure(error).map { "\($0)" } ?? "\(error)"
+      throw IdentityError("the identity of this host cannot be used for TLS: \(why)")
     }
   }
 
@@ -70,6 +72,10 @@ final class ClientTLS: Sendable {
 
   /// Why the handshake has failed, or the coordinator has ended the connection; `nil` if it has not.
   var refusal: String? { state.withLock { $0.refusal } }
+
+  /// What went wrong in TLS; `nil` as long as nothing has. A coordinator refuses a certificate after the handshake
+  /// (TLS 1.3), when calls may have begun.
+  var failure: TLSFailure? { state.withLock { $0.failure } }
 
   /// Adds TLS to a connection, before anything else is added.
   /// - Returns: a future that succeeds when the handshake is complete, and fails with an `IdentityError`.
@@ -101,6 +107,8 @@ final class ClientTLS: Sendable {
 
   /// Keeps the first reason.
   fileprivate func note(refusal: String) { state.withLock { $0.refusal = $0.refusal ?? refusal } }
+
+  fileprivate func note(_ failure: TLSFailure) { state.withLock { $0.failure = $0.failure ?? failure } }
 }
 
 extension TLSConfiguration {
@@ -122,16 +130,20 @@ private final class HandshakeWatcher: ChannelInboundHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted(let chosen)? = event as? TLSUserEvent {
-      if chosen == "h2" { promise.take()?.succeed() } else { fail("it does not speak HTTP/2 over TLS") }
+      if chosen == "h2" {
+        promise.take()?.succeed()
+      } else {
+        fail(
+          "it does not speak HTTP/2 over TLS; the port of --https is for programs, and 'baton fleet' names the others")
+      }
     }
     context.fireUserInboundEventTriggered(event)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    if let error = error as? NIOSSLError {
-      fail("TLS: \(error)")
-    } else if let error = error as? BoringSSLError {
-      fail("TLS: \(error)")
+    if let failure = TLSFailure(error) {
+      tls.note(failure)
+      fail("\(failure)")
     }
     context.fireErrorCaught(error)
   }

@@ -56,14 +56,19 @@ package enum CoordinatorClient {
         try await link.recognised(at: endpoint)
         return try await body(client, tls.root)
       }
-    } catch let error as RPCError where error.code == .unavailable {
-      // The coordinator may refuse this host's certificate after the handshake (TLS 1.3), with an alert.
-      guard let refusal = tls.refusal, refusal.hasPrefix("TLS") else { throw error }
-      throw LinkError.refusesCertificate(endpoint, refusal)
-    } catch let error as RuntimeError where error.code == .clientIsStopped {
+    } catch let error as LinkError {
+      throw error
+    } catch {
+      // A coordinator refuses a certificate after the handshake (TLS 1.3), with an alert, and the calls on the
+      // connection fail for another reason.
+      switch tls.failure {
+      case .wantsCertificate?: throw LinkError.isForWorkers(endpoint)
+      case .refusesCertificate?: throw LinkError.refusesCertificate(endpoint)
+      case .noTLS?, .notOfTheFleet?, .other?, nil: break
+      }
       // The connection ended before the call began: the client has only this one.
-      guard let refusal = tls.refusal, refusal.hasPrefix("TLS") else { throw LinkError.unreachable(endpoint) }
-      throw LinkError.refusesCertificate(endpoint, refusal)
+      if let error = error as? RuntimeError, error.code == .clientIsStopped { throw LinkError.unreachable(endpoint) }
+      throw error
     }
   }
 
@@ -203,11 +208,18 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
       "the program at \(endpoint) is not a coordinator of the fleet, so nothing was sent to it: \(why)")
   }
 
-  static func refusesCertificate(_ endpoint: HostPort, _ why: String) -> LinkError {
+  static func refusesCertificate(_ endpoint: HostPort) -> LinkError {
     LinkError(
       .notPermitted,
-      "the coordinator at \(endpoint) does not accept this host's certificate, which was revoked or has ended: join "
-        + "the fleet again with a new invitation (baton host invite NAME). \(why)")
+      "the coordinator at \(endpoint) does not accept this host's certificate, which was revoked, has ended, or is of "
+        + "another fleet: join the fleet again with a new invitation (baton host invite NAME)")
+  }
+
+  static func isForWorkers(_ endpoint: HostPort) -> LinkError {
+    LinkError(
+      .notPermitted,
+      "\(endpoint) is the port for the workers of hosts that have joined. Operators log in, and hosts join, at the port "
+        + "of --operators: 'baton fleet' on the coordinator's machine names it")
   }
 
   static func elsewhere(_ why: String) -> LinkError { LinkError(.notPermitted, why) }
