@@ -188,7 +188,7 @@ package struct CoordinatorServer: Service {
         eventLoopGroup: RPCLoop.group),
       services: [WorkersService(coordinator: coordinator, identities: identities, door: door)],
       interceptors: [
-        HostInterceptor(identities: identities, door: door, now: { [clocks = coordinator.clocks] in clocks.date() }),
+        HostInterceptor(identities: identities, door: door, coordinator: coordinator),
         IdentityInterceptor { SystemClocks.date() },
       ])
   }

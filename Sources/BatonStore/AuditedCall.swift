@@ -32,9 +32,9 @@ package final class AuditedCall: Sendable {
   /// Whether a change of the call was stored together with its entry.
   package var isStored: Bool { phase.withLock { $0 == .over } }
 
-  /// Runs a write, which stores the entry too unless another write of the call does.
+  /// Runs a write, which stores the entry too unless another write of the call does, or the result is no change.
   func writing<Value: Sendable>(
-    _ body: @escaping @Sendable (Verbs) throws -> Value,
+    _ isChange: @escaping @Sendable (Value) -> Bool, _ body: @escaping @Sendable (Verbs) throws -> Value,
     _ write: (@escaping @Sendable (Verbs) throws -> Value) async throws -> Value
   ) async throws -> Value {
     let isFree = phase.withLock { phase in
@@ -46,10 +46,10 @@ package final class AuditedCall: Sendable {
     do {
       let value = try await write { [entry] verbs in
         let value = try body(verbs)
-        try verbs.append(entry)
+        if isChange(value) { try verbs.append(entry) }
         return value
       }
-      phase.withLock { $0 = .over }
+      phase.withLock { $0 = isChange(value) ? .over : .waiting }
       return value
     } catch {
       phase.withLock { if $0 == .isBeingWritten { $0 = .waiting } }

@@ -29,14 +29,16 @@ package protocol VerbStore: Store {
 /// them.
 extension VerbStore {
   /// Writes, and adds the row of the audit log if an operator's call is being carried out.
+  /// - Parameter isChange: whether a result means that something was changed. A write without a change adds no row.
   func write<Value: Sendable>(
     _ lane: WriteLane, isWithdrawable: Bool = false, needing needs: KnownNeeds = .nothing,
+    isChange: @escaping @Sendable (Value) -> Bool = { _ in true },
     _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
     guard let call = AuditedCall.current else {
       return try await perform(lane, isWithdrawable: isWithdrawable, needing: needs, body)
     }
-    return try await call.writing(body) {
+    return try await call.writing(isChange, body) {
       try await perform(lane, isWithdrawable: isWithdrawable, needing: .audited(needs), $0)
     }
   }
@@ -260,7 +262,9 @@ extension VerbStore {
     var cancelled: [Cancellation] = []
     var position: CancelPosition? = try await read { try $0.cancelPosition() }
     while let current = position {
-      let step = try await write(.urgent) { try $0.cancelStep(current, order, limit: 1000, at: now) }
+      let step = try await write(.urgent, isChange: { !$0.cancelled.isEmpty }) {
+        try $0.cancelStep(current, order, limit: 1000, at: now)
+      }
       cancelled += step.cancelled
       position = step.next
     }

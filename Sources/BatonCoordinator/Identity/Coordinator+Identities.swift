@@ -1,6 +1,7 @@
 import BatonBase
 import BatonIdentity
 package import BatonModel
+import BatonSpec
 import BatonStore
 import BatonTelemetry
 import BatonWire
@@ -173,12 +174,22 @@ extension Coordinator {
     return try await callAudit.changing(entry) { try await self.renew(known.host, after: known.serial, request) }
   }
 
+  private func unknown(_ host: HostName, _ identities: HostIdentities) -> OperatorError {
+    let name = host.rawValue
+    let near = Values.nearest(to: name, among: identities.hosts.map(\.rawValue))
+    return .notFound(
+      "no host was invited or has joined as '\(name.escapedOnOneLine)'"
+        + (near.map { ", did you mean '\($0)'?" } ?? ": look at 'baton hosts'"))
+  }
+
   /// Revokes the certificates of a host.
+  /// - Throws: `OperatorError.notFound` if no host was ever invited or has joined under this name.
   /// - Returns: how many of them had not ended.
   package func revoke(_ host: HostName) async throws -> Int {
     let identities = try identities()
     let now = self.now().moment
     let invitations = try await translating { try await self.store.invitations(of: host) }
+    if invitations.isEmpty, !identities.knows(host) { throw unknown(host, identities) }
     // From here on no message of the host is taken any more. What it has sent before may still be stored.
     let certificates: Int
     do {

@@ -26,7 +26,7 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
 
   func join(request: Baton_V1_JoinRequest, context: ServerContext) async throws -> Baton_V1_JoinReply {
     try await answering {
-      try permit(context)
+      try await permit(context)
       let token: JoinToken
       do { token = try JoinToken(id: Array(request.invitation), secret: Array(request.secret)) } catch {
         throw OperatorError.invalid("\(error)")
@@ -46,7 +46,7 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
 
   func rejoin(request: Baton_V1_RejoinRequest, context: ServerContext) async throws -> Baton_V1_RenewReply {
     try await answering {
-      try permit(context)
+      try await permit(context)
       try WireLimits.certificate.check(request.certificate.count)
       return Baton_V1_RenewReply(
         try await coordinator.rejoin(
@@ -55,8 +55,9 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
     }
   }
 
-  private func permit(_ context: ServerContext) throws {
+  private func permit(_ context: ServerContext) async throws {
     guard coordinator.callMeter.permitsJoin(from: context.remotePeer.address) else {
+      await coordinator.callAudit.noteDenied(.joins, from: context.remotePeer, calling: context.descriptor.method)
       throw OperatorError.overloaded("too many attempts to join came from your address; try again in a minute")
     }
   }

@@ -171,6 +171,11 @@ package final class HostIdentities: Sendable {
     !invitation.isUsed && state.withLock { $0.spent.contains(invitation.id) }
   }
 
+  /// The hosts that have joined, also those whose certificates have ended or were revoked.
+  var hosts: Set<HostName> { state.withLock { Set($0.certificates.values.map(\.host)) } }
+
+  func knows(_ host: HostName) -> Bool { hosts.contains(host) }
+
   /// Revokes the certificates of a host: durably in the file of revocations, and here. The host's calls end.
   /// - Returns: how many of them had not ended.
   func revoke(_ host: HostName, at now: Timestamp) throws(IdentityError) -> Int {

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonWire
 import GRPCCore
@@ -9,15 +10,16 @@ import GRPCNIOTransportHTTP2Posix
 struct HostInterceptor: ServerInterceptor {
   let identities: HostIdentities
   let door: Door
-  /// Reads the wall clock.
-  let now: @Sendable () -> Timestamp
+  let coordinator: Coordinator
 
   func intercept<Input: Sendable, Output: Sendable>(
     request: StreamingServerRequest<Input>, context: ServerContext,
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
-    do { _ = try identities.caller(context, at: now()) } catch {
+    do { _ = try identities.caller(context, at: coordinator.clocks.date()) } catch {
       door.dismiss(context.remotePeer)
+      await coordinator.callAudit.noteDenied(
+        .certificate, from: context.remotePeer, calling: context.descriptor.method)
       throw error
     }
     door.proven(context.remotePeer)

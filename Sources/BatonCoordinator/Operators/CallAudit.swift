@@ -17,8 +17,10 @@ package final class CallAudit: Sendable {
 
   /// Carries out a call that changes something. Its row is stored in the transaction of the change; a call that ends
   /// without one gets a row of its own, which says how it ended.
+  /// - Parameter nothing: why a result means that nothing was changed; `nil` if it was.
   func changing<Result: Sendable>(
-    _ entry: AuditEntry, _ body: @Sendable () async throws -> Result
+    _ entry: AuditEntry, _ body: @Sendable () async throws -> Result,
+    nothing: @Sendable (Result) -> String? = { _ in nil }
   ) async throws -> Result {
     let call = AuditedCall(entry)
     let result: Result
@@ -30,7 +32,9 @@ package final class CallAudit: Sendable {
       try? await store.append(entry.with(.failed, "\(error)"))
       throw error
     }
-    if let entry = call.end() { try await store.append(entry) }
+    if let entry = call.end() {
+      try await store.append(nothing(result).map { entry.with(.failed, $0) } ?? entry)
+    }
     return result
   }
 
@@ -41,18 +45,43 @@ package final class CallAudit: Sendable {
     try? await store.append(news)
   }
 
+  /// Notes a call that was refused without a look at what it asks for. One row in a minute is written for each kind and
+  /// address.
+  /// - Parameters:
+  ///   - actor: the name of the credential; empty if nothing was proven.
+  ///   - method: what was called first in this minute.
+  func noteDenied(_ kind: DeniedCalls.Kind, _ actor: String = "", from peer: String, calling method: String) async {
+    let entry = AuditEntry(
+      at: now, actor: actor, credential: nil, peer: peer, method: method, object: "", outcome: .denied,
+      detail: kind.rawValue)
+    guard let news = denied.withLock({ $0.note(entry, of: kind, at: clocks.now().instant) }) else { return }
+    try? await store.append(news)
+  }
+
   /// Writes the rows of refused calls that were only counted until now.
   func flush() async {
     for entry in denied.withLock({ $0.due(at: clocks.now().instant) }) { try? await store.append(entry) }
   }
 }
 
-/// Refused calls, of which one row in ten seconds is written for each caller and method.
+/// Refused calls, of which one row in ten seconds is written for each caller and method. Of those that a flood consists
+/// of (`Kind`), it is one row in a minute for each kind, caller and address.
 struct DeniedCalls: Sendable {
+  /// A refusal without a look at what the call asks for. The raw value is the text in the row.
+  enum Kind: String, Hashable, Sendable {
+    case certificate = "no valid certificate of a host"
+    case failures = "too many wrong credentials"
+    case joins = "too many attempts to join"
+    case changes = "more than rates.changes"
+    case submissions = "more than rates.submissions"
+  }
+
   private struct Key: Hashable, Sendable {
     var actor: String
     var address: String
+    /// The name of a method, or the text of a kind.
     var method: String
+    var interval = DeniedCalls.interval
   }
 
   private struct Count: Sendable {
@@ -62,6 +91,8 @@ struct DeniedCalls: Sendable {
   }
 
   static let interval = Duration.seconds(10)
+  /// The same for a kind.
+  static let kindInterval = Duration.seconds(60)
   /// The most pairs of caller and method that are told apart at one time.
   static let most = 1000
   private var counts: [Key: Count] = [:]
@@ -70,8 +101,9 @@ struct DeniedCalls: Sendable {
 
   /// Notes a refused call.
   /// - Returns: the row to write now; `nil` if the call was only counted.
-  mutating func note(_ entry: AuditEntry, at now: Instant) -> AuditEntry? {
-    var key = Key(actor: entry.actor, address: entry.peer.address, method: entry.method)
+  mutating func note(_ entry: AuditEntry, of kind: Kind? = nil, at now: Instant) -> AuditEntry? {
+    var key = Key(actor: entry.actor, address: entry.peer.address, method: kind?.rawValue ?? entry.method)
+    if kind != nil { key.interval = Self.kindInterval }
     if counts[key] == nil, counts.count >= Self.most { key = Key(actor: "", address: "", method: "") }
     guard counts[key] != nil else {
       counts[key] = Count(first: now, last: entry)
@@ -84,10 +116,12 @@ struct DeniedCalls: Sendable {
 
   /// The rows of calls that were counted and whose interval is over.
   mutating func due(at now: Instant) -> [AuditEntry] {
-    let over = counts.filter { now - $0.value.first >= Self.interval }
+    let over = counts.filter { now - $0.value.first >= $0.key.interval }
     for key in over.keys { counts[key] = nil }
-    return over.values.filter { $0.more > 0 }.sorted { $0.last.at < $1.last.at }.map { count in
-      count.last.with(.denied, "\(count.more) refused calls in \(Self.interval.components.seconds) s")
+    return over.filter { $0.value.more > 0 }.sorted { $0.value.last.at < $1.value.last.at }.map { key, count in
+      let why = key.interval == Self.kindInterval ? ", \(key.method)" : ""
+      return count.last.with(
+        .denied, "\(count.more) refused calls in \(key.interval.components.seconds) s\(why)")
     }
   }
 }

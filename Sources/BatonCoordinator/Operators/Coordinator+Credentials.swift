@@ -20,6 +20,12 @@ package struct CredentialOrder: Hashable, Sendable {
     (self.name, self.scopes, self.patterns, self.lifetime) = (name, scopes, patterns, lifetime)
   }
 
+  /// What the audit log says of the order.
+  var words: String {
+    let jobs = patterns.isEmpty ? "*" : Set(patterns.map(\.rawValue)).sorted().joined(separator: ",")
+    return "scopes=\(scopes.text) patterns=\(jobs) for=\(lifetime.inWords)"
+  }
+
   /// - Throws: `OperatorError.invalid` if there is no such credential.
   func validate() throws(OperatorError) {
     guard Credential.isWellFormed(name: name) else {

@@ -52,6 +52,7 @@ struct Gate: Sendable {
     _ credentials: OperatorCredentials, showing shown: String?, _ peer: String, _ method: String
   ) async throws -> Caller {
     guard coordinator.callMeter.permitsFailure(from: peer.address) else {
+      await coordinator.callAudit.noteDenied(.failures, from: peer, calling: method)
       throw RPCError(
         OperatorError.overloaded("too many wrong credentials came from your address; try again in a minute"))
     }
@@ -85,11 +86,13 @@ struct Gate: Sendable {
       await coordinator.callAudit.noteDenied(entry, needed)
       throw RPCError(
         OperatorError.notPermitted(
-          "\(method) \(needed); the credential '\(caller.name)' has the scopes \(caller.credential?.scopes.text ?? "")"
+          "\(CommandOfMethod.words(method)) \(needed); the credential '\(caller.name)' has the scopes "
+            + (caller.credential?.scopes.text ?? "")
         ))
     }
     guard let credential = caller.credential else { return }
     if isChange, !coordinator.callMeter.takeChange(of: credential.id) {
+      await coordinator.callAudit.noteDenied(.changes, caller.name, from: caller.peer, calling: method)
       throw RPCError(
         OperatorError.overloaded(
           "the credential '\(credential.name)' makes more changes than rates.changes permits; nothing was changed"))

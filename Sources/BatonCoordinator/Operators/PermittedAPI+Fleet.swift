@@ -44,7 +44,7 @@ extension PermittedAPI {
   func whoAmI() async throws -> Caller { caller }
 
   func createCredential(_ order: CredentialOrder) async throws -> CreatedCredential {
-    try await changing("CreateCredential", order.name) { try await api.createCredential(order) }
+    try await changing("CreateCredential", order.name, detail: order.words) { try await api.createCredential(order) }
   }
 
   func credentials() async throws -> [Credential] { try await api.credentials() }

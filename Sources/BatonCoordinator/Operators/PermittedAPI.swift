@@ -35,12 +35,17 @@ struct PermittedAPI: OperatorAPI {
   }
 
   /// Carries out a call that changes something.
+  /// - Parameters:
+  ///   - detail: what else the audit log says.
+  ///   - nothing: why a result means that nothing was changed; `nil` if it was.
   func changing<Result: Sendable>(
-    _ method: String, _ object: String, claiming claim: String? = nil,
-    _ body: @Sendable () async throws -> Result
+    _ method: String, _ object: String, claiming claim: String? = nil, detail: String? = nil,
+    _ body: @Sendable () async throws -> Result, nothing: @Sendable (Result) -> String? = { _ in nil }
   ) async throws -> Result {
     guard let audit else { return try await body() }
-    return try await audit.changing(entry(method, object, claiming: claim), body)
+    var entry = entry(method, object, claiming: claim)
+    if let detail { entry = entry.with(entry.outcome, detail) }
+    return try await audit.changing(entry, body, nothing: nothing)
   }
 
   private func check(_ identifier: JobIdentifier, _ number: Int?, _ method: String) async throws {
@@ -116,6 +121,7 @@ struct PermittedAPI: OperatorAPI {
         "a poke of priority 10")
     }
     if let credential = caller.credential, meter?.takeSubmissions(orders.count, of: credential.id) == false {
+      await audit?.noteDenied(.submissions, caller.name, from: caller.peer, calling: "Submit")
       throw OperatorError.overloaded(
         "the credential '\(caller.name)' submits more than rates.submissions permits; nothing was submitted")
     }
@@ -210,11 +216,18 @@ struct PermittedAPI: OperatorAPI {
       return try await changing("Cancel", object, claiming: principal) { try await cancel(own, by: name) }
     case .all:
       guard caller.limits != nil || !(caller.credential?.scopes.commandsAll ?? true) else {
-        return try await changing("Cancel", "*", claiming: principal) { try await api.cancel(.all, by: name) }
+        return try await cancelling(principal) { try await api.cancel(.all, by: name) }
       }
       let found = try await everyRequest().filter { caller.commands($0) }
-      return try await changing("Cancel", "*", claiming: principal) { try await cancel(found, by: name) }
+      return try await cancelling(principal) { try await cancel(found, by: name) }
     }
+  }
+
+  /// Cancels every request that the caller may cancel. The audit log says if there was none.
+  private func cancelling(
+    _ claim: String, _ body: @Sendable () async throws -> [Cancellation]
+  ) async throws -> [Cancellation] {
+    try await changing("Cancel", "*", claiming: claim, body) { $0.isEmpty ? "nothing to cancel" : nil }
   }
 
   /// Cancels requests one by one. One that has ended in the meantime is passed over.

@@ -1,0 +1,24 @@
+/// The commands by which people make calls. A message names the command, because people do not know the methods.
+enum CommandOfMethod {
+  private static let commands = [
+    "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
+    "Credentials": "credential list", "ExplainPages": "explain", "ForgetHost": "hosts --forget", "HostPages": "hosts",
+    "InviteHost": "host invite", "Redefine": "run", "RevokeCredential": "credential revoke",
+    "RevokeHost": "host revoke", "RotateRoot": "fleet rotate", "SimulateConditions": "simulate conditions",
+    "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch", "VerifyAudit": "audit verify",
+    "WaitingHosts": "host waiting", "WhoAmI": "whoami",
+  ]
+  /// Methods that are commands without their capital letter.
+  private static let plain: Set = [
+    "Apply", "Cancel", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs", "Pause", "Remove", "Retry",
+    "Show",
+    "Submit", "Trace", "Watch",
+  ]
+
+  /// The command of a method, such as `baton host invite`; the method itself if no command makes the call.
+  /// - Parameter method: the name in `baton.proto`, without the service.
+  static func words(_ method: String) -> String {
+    if let command = commands[method] { return "baton \(command)" }
+    return plain.contains(method) ? "baton \(method.lowercased())" : method
+  }
+}
