@@ -23,6 +23,9 @@ struct SettingsProblem: Hashable, Sendable {
   var line = 0
   var column = 0
   var message: String
+
+  /// A place in a file is marked as an error, as compilers do, so that editors find it.
+  var text: String { line > 0 ? "\(place): error: \(message)" : "\(place): \(message)" }
 }
 
 /// Collects the wrong settings while they are read.
@@ -42,6 +45,6 @@ final class SettingsReport: Sendable {
         (one.element.line, one.element.column, one.offset) < (other.element.line, other.element.column, other.offset)
       }
     }
-    return sorted.isEmpty ? nil : SettingsError(sorted.map { "\($0.element.place): error: \($0.element.message)" })
+    return sorted.isEmpty ? nil : SettingsError(sorted.map(\.element.text))
   }
 }

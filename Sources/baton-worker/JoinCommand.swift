@@ -21,13 +21,15 @@ struct JoinCommand: AsyncParsableCommand {
       this machine. Afterwards 'baton-worker' connects to the coordinator, and renews its certificate by itself.
 
       Examples:
-        baton-worker join base:7422 --pin sha256:1f0c… --token bj1_…
+        echo bj1_… | baton-worker join base:7422 --pin sha256:1f0c… --token -
         baton-worker join base:7422 --pin sha256:1f0c… --token - < token
       """)
 
   @Argument(help: "Where the coordinator listens for hosts that join, HOST:PORT.") var coordinator: String
   @Option(help: "The pin of the fleet, as 'baton fleet' shows it.") var pin: String
-  @Option(help: "The token of the invitation; - reads it from standard input.") var token: String
+  @Option(
+    help: "The token of the invitation; - reads it from standard input, where no other user of this machine sees it.")
+  var token: String
   @Option(help: "The worker's own folder (default: $XDG_STATE_HOME/baton/worker/NAME).") var data: String?
 
   mutating func run() async throws {

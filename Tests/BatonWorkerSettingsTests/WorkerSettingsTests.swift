@@ -117,8 +117,8 @@ struct WorkerSettingsTests {
     }
     let problems = error.problems.map { $0.replacing(/^.*\/worker-[^:]*\.yaml:/, with: "") }
     let expected = [
-      "the environment variable BATON_SLOTS: error: 'slots': must be a number from 1 to 100000, not 'none'",
-      "the environment variable BATON_RETURN_AFTER_POWER: error: 'returnAfter.power': ",
+      "the environment variable BATON_SLOTS: 'slots': must be a number from 1 to 100000, not 'none'",
+      "the environment variable BATON_RETURN_AFTER_POWER: 'returnAfter.power': ",
       "2:1: error: unknown key 'idel', did you mean 'idle'?", "4:10: error: 'idle.after': ",
       "5:14: error: 'idle.otherLoad': must be a number from 1 to 100, not '200'",
       "6:3: error: unknown key 'idle.afte', did you mean 'idle.after'?", "7:8: error: 'hours': '25:00-26:00'",
@@ -268,7 +268,7 @@ struct WorkerSettingsTests {
     let variable = try await #require(throws: SettingsError.self) {
       _ = try await Self.read("", environment: ["BATON_COORDINATOR": text])
     }
-    #expect(variable.message == "the environment variable BATON_COORDINATOR: error: 'coordinator': \(mistake)")
+    #expect(variable.message == "the environment variable BATON_COORDINATOR: 'coordinator': \(mistake)")
     var flags = WorkerSettings.Flags()
     flags.coordinator = text
     let flag = try await #require(throws: SettingsError.self) {

@@ -60,7 +60,16 @@ struct CredentialCreateCommand: AsyncParsableCommand, Sendable {
     let console = Console.current
     let order = CredentialOrder(
       name: name, scopes: scope, patterns: pattern, lifetime: lifetime ?? Credential.lifetime)
-    let created = try await client.connect { try await $0.createCredential(order) }
+    let (now, holder) = (console.environment.now(), name)
+    let (others, created) = try await client.connect { api in
+      let others = try await api.credentials().count { $0.name == holder && !$0.isRevoked && now <= $0.end }
+      return (others, try await api.createCredential(order))
+    }
+    if others > 0 {
+      console.note(
+        "\(name.onOneLine) has \(others == 1 ? "another credential" : "\(others) other credentials"), still valid: 'baton "
+          + "credential list' shows the ids, and 'baton credential revoke ID' takes one back")
+    }
     let address = created.fleet.operators.map(HostInviteCommand.address)
     let login = address.map { "baton login \($0) --pin \(created.fleet.pin)" }
     var json = created.credential.json

@@ -65,7 +65,8 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
           + "as --operators 0.0.0.0:7422")
     }
     let address = address ?? Self.address(operators)
-    let command = "baton-worker join \(address) --pin \(invited.fleet.pin) --token \(invited.token)"
+    // Other users of the new host see the arguments of a process, but not those of the shell's own echo.
+    let command = "echo \(invited.token) | baton-worker join \(address) --pin \(invited.fleet.pin) --token -"
     console.emit(
       options.output,
       [

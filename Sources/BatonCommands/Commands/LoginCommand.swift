@@ -25,7 +25,7 @@ struct LoginCommand: AsyncParsableCommand, Sendable {
   var address: String
   @Option(help: ArgumentHelp("The fleet's pin, as 'baton fleet' prints it.", valueName: "pin"), transform: Self.pin)
   var pin: Pin
-  @Option(help: ArgumentHelp("What you call the fleet. Default: default.", valueName: "name"))
+  @Option(help: ArgumentHelp("What you call the fleet.", valueName: "name"))
   var fleet = FleetLogin.defaultName
   @Option(
     help: ArgumentHelp("A file with the token; otherwise it is read from standard input.", valueName: "file"))

@@ -135,7 +135,7 @@ extension WorkerCore {
     let patience = patienceForHello
     guard let sentAt = openHello, now - sentAt >= patience else { return [] }
     openHello = now
-    return [.reconnect("the coordinator did not answer the hello within \(patience)")]
+    return [.reconnect("the coordinator did not answer the hello within \(patience.inWords)")]
   }
 
   private var patienceForHello: Duration {

@@ -1,3 +1,4 @@
+import BatonModel
 import Subprocess
 import Synchronization
 
@@ -52,7 +53,7 @@ package struct SystemCommand: Sendable {
     guard stuck.withLock({ $0[name] == nil }) else {
       return .failed("an earlier run of \(name) hangs and cannot be killed")
     }
-    let (first, late) = (FirstAnswer<Answer>(), Answer.failed("\(name) did not end within \(patience)"))
+    let (first, late) = (FirstAnswer<Answer>(), Answer.failed("\(name) did not end within \(patience.inWords)"))
     let isLate = Flag()
     let command = Task {
       let answer = await start()
