@@ -227,7 +227,8 @@ let package = Package(
     .target(
       name: "HostFixtures",
       dependencies: [
-        "BatonProcess", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        "BatonIdentity", "BatonModel", "BatonProcess", "BatonProtobuf", "BatonWire", grpc, protobuf,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -321,10 +322,11 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonWire", "baton",
-        "baton-worker",
-        "handler-worker", x509,
-      ], exclude: ["attacks.py"],
+        "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonIdentity",
+        "BatonProtobuf",
+        "BatonWire", "BatonWorker", "baton", "baton-worker", "handler-worker", grpc, protobuf, x509, crypto,
+        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
+      ], exclude: ["Attacks/attacks.py"],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTestKitTests", dependencies: ["BatonModel", "BatonHandler", "BatonTestKit", "ContractRows"],

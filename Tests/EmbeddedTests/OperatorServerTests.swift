@@ -7,6 +7,7 @@ import BatonWire
 import ContractRows
 import Foundation
 import GRPCCore
+import HostFixtures
 import Synchronization
 import Testing
 
@@ -17,57 +18,15 @@ import Testing
 struct OperatorServerTests {
   // MARK: The matrix
 
-  /// Who calls. A credential has one scope.
-  enum Identity: String, CaseIterable {
-    case nobody, wrongToken, ownersToken, ended, revoked
-    case read, logs, submit, operate, define, admin, metrics
-  }
-
-  /// What each method permits, by its name in `baton.proto`. It is written here once more, and by hand, so that a
-  /// changed option in the proto file is noticed.
-  static let matrix: [String: Set<Identity>] = {
-    let every: Set<Identity> = [.read, .logs, .submit, .operate, .define, .admin, .metrics]
-    let reading = every.subtracting([.metrics])
-    let commanding: Set<Identity> = [.operate, .admin]
-    let own: Set<Identity> = [.submit, .operate, .admin]
-    return [
-      "Enrolment/Join": Set(Identity.allCases), "Enrolment/Rejoin": Set(Identity.allCases),
-      "Workers/Connect": [], "Workers/ReportDeath": [], "Workers/Renew": [],
-      "Operators/WhoAmI": every, "Operators/Fleet": every,
-      "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,
-      "Operators/ExplainPages": reading, "Operators/Trace": reading, "Operators/Hosts": reading,
-      "Operators/HostPages": reading,
-      "Operators/Logs": [.logs, .submit, .operate, .admin],
-      "Operators/Submit": own, "Operators/Cancel": own, "Operators/Retry": own,
-      "Operators/Redefine": commanding, "Operators/Drain": commanding, "Operators/Pause": commanding,
-      "Operators/Evict": commanding, "Operators/SimulateLaunch": commanding,
-      "Operators/SimulateExpiry": commanding, "Operators/SimulateConditions": commanding,
-      "Operators/Apply": [.define, .admin], "Operators/Remove": [.define, .admin],
-      "Operators/Backup": [.admin], "Operators/ForgetHost": [.admin], "Operators/InviteHost": [.admin],
-      "Operators/WaitingHosts": [.admin], "Operators/ApproveHost": [.admin], "Operators/RotateRoot": [.admin],
-      "Operators/RevokeHost": [.admin], "Operators/CreateCredential": [.admin], "Operators/Credentials": [.admin],
-      "Operators/RevokeCredential": [.admin], "Operators/Audit": [.admin], "Operators/VerifyAudit": [.admin],
-    ]
-  }()
-
-  /// The methods in `baton.proto`.
-  static let methods: [String] = {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Sources/BatonProtobuf/baton.proto")
-    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-    var (service, methods) = ("", [String]())
-    for line in text.split(separator: "\n") {
-      if let match = line.wholeMatch(of: /service (\w+) \{/) { service = String(match.1) }
-      if let match = line.prefixMatch(of: /[ ]+rpc (\w+)\(/) { methods.append("\(service)/\(match.1)") }
-    }
-    return methods
-  }()
+  private typealias Identity = MethodMatrix.Identity
 
   @Test("Each method permits exactly the identities of the matrix", .refuses(18, 23))
   func permits() async throws {
-    #expect(Set(Self.methods) == Set(Self.matrix.keys), "each method of the proto file has a row in the matrix")
-    #expect(Self.methods.count == Self.matrix.count)
-    #expect(Self.methods.count > 30)
+    #expect(
+      Set(MethodMatrix.methods) == Set(MethodMatrix.table.keys), "each method of the proto file has a row in the matrix"
+    )
+    #expect(MethodMatrix.methods.count == MethodMatrix.table.count)
+    #expect(MethodMatrix.methods.count > 30)
     var rates = CallRates()
     (rates.failures, rates.joins, rates.changes) = (100_000, 100_000, 100_000)
     try await ServedFleet.serving(rates: rates) { place in
@@ -84,9 +43,10 @@ struct OperatorServerTests {
           case .read, .logs, .submit, .operate, .define, .admin, .metrics:
             "Bearer \(try await place.credential("one", [Scope(rawValue: identity.rawValue)!]))"
           }
-        for method in Self.methods {
-          let code = try await Self.code(of: method, authorization, at: place.operators, .pin(place.authority.pin))
-          let isPermitted = Self.matrix[method]?.contains(identity) ?? false
+        for method in MethodMatrix.methods {
+          let code = try await MethodMatrix.code(
+            of: method, authorization, at: place.operators, .pin(place.authority.pin))
+          let isPermitted = MethodMatrix.table[method]?.contains(identity) ?? false
           let isRefused = [.unauthenticated, .permissionDenied, .unimplemented].contains(code)
           #expect(isRefused != isPermitted, "\(method) as \(identity): \(String(describing: code))")
         }
@@ -105,8 +65,8 @@ struct OperatorServerTests {
     try await ServedFleet.serving { place in
       let credential = try await place.credential("ana", [.admin])
       for shown in [nil, "", "Bearer \(place.token)0", "Bearer \(credential)"] {
-        for method in Self.methods {
-          let code = try await Self.code(of: method) { body in
+        for method in MethodMatrix.methods {
+          let code = try await MethodMatrix.code(of: method) { body in
             try await CoordinatorClient.withClient(
               place.workers, tokenFile: nil, folders: RuntimeFolders(paths: [place.folder])
             ) { client, _ in try await body(client, shown) }
@@ -122,17 +82,18 @@ struct OperatorServerTests {
   func hosts() async throws {
     try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
-      for method in Self.methods where !method.hasPrefix("Workers/") {
-        let code = try await Self.code(of: method, nil, at: place.workers, .host(identity))
+      for method in MethodMatrix.methods where !method.hasPrefix("Workers/") {
+        let code = try await MethodMatrix.code(of: method, nil, at: place.workers, .host(identity))
         #expect(code == .unimplemented, "\(method): \(code as Any)")
       }
-      #expect(try await Self.code(of: "Workers/Renew", nil, at: place.workers, .host(identity)) == .invalidArgument)
+      #expect(
+        try await MethodMatrix.code(of: "Workers/Renew", nil, at: place.workers, .host(identity)) == .invalidArgument)
     }
   }
 
   @Test("A method that the table of access does not have is refused", .refuses(18))
   func unknownMethod() async throws {
-    for method in Self.methods { #expect(Baton_V1_Access.of("baton.v1.\(method)") != nil, "\(method)") }
+    for method in MethodMatrix.methods { #expect(Baton_V1_Access.of("baton.v1.\(method)") != nil, "\(method)") }
     try await ServedFleet.serving { place in
       let admin = "Bearer \(try await place.credential("ana", [.admin]))"
       let door = Door(DescriptorBudget(limit: 1024).grpc, what: "test", logger: Fleet.quiet)
@@ -169,52 +130,6 @@ struct OperatorServerTests {
       }
     }
     return wasPassed.withLock { $0 }
-  }
-
-  /// Calls a method with an empty message.
-  /// - Returns: the status; `nil` if the call succeeded.
-  private static func code(
-    of method: String, _ authorization: String?, at endpoint: HostPort, _ trust: ClientTrust
-  ) async throws -> RPCError.Code? {
-    try await code(of: method) { body in
-      try await CoordinatorClient.withSecureClient(endpoint, trust) { client, _ in
-        try await body(client, authorization)
-      }
-    }
-  }
-
-  /// A call with a client, and with what the client shows.
-  private typealias Call = @Sendable (GRPCClient<CoordinatorClient.Transport>, String?) async throws -> Void
-
-  /// - Parameter connected: makes the call with a client of its own.
-  private static func code(
-    of method: String, _ connected: (@escaping Call) async throws -> Void
-  ) async throws -> RPCError.Code? {
-    let parts = method.split(separator: "/").map(String.init)
-    var options = CoordinatorClient.callOptions
-    options.timeout = .seconds(60)
-    do {
-      try await connected { [options] client, authorization in
-        var metadata = Metadata()
-        if let authorization { metadata.addString(authorization, forKey: "authorization") }
-        try await client.serverStreaming(
-          request: ClientRequest(message: [], metadata: metadata),
-          descriptor: MethodDescriptor(
-            fullyQualifiedService: "baton.v1.\(parts[0])", method: parts[1], type: .serverStreaming),
-          serializer: RawMessages(), deserializer: RawMessages(), options: options
-        ) { response in for try await _ in response.messages { return } }
-      }
-      return nil
-    } catch let error as RPCError {
-      return error.code
-    }
-  }
-
-  private struct RawMessages: MessageSerializer, MessageDeserializer {
-    func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) throws -> Bytes { Bytes(message) }
-    func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> [UInt8] {
-      bytes.withUnsafeBytes { Array($0) }
-    }
   }
 
   // MARK: Patterns
@@ -406,7 +321,10 @@ struct OperatorServerTests {
         try await place.asOperator(right) { api in _ = try await api.whoAmI() }
       }
       let rows = try await place.coordinator.audit(AuditFilter(), after: 0, limit: 100)
-      #expect(rows.filter { $0.entry.outcome == .denied }.count == 1, "ten refusals in ten seconds are one row")
+      let denied = rows.map(\.entry).filter { $0.outcome == .denied }.map(\.detail)
+      #expect(
+        denied == ["no valid credential", "too many wrong credentials"],
+        "ten refusals in ten seconds are one row, and so are two without a look")
     }
   }
 
@@ -463,7 +381,7 @@ struct OperatorServerTests {
 
   @Test("Every method that may change something writes a row, and calls that only look write none", .refuses(29))
   func everyChange() async throws {
-    let methods = Self.methods.filter { Baton_V1_Access.of("baton.v1.\($0)")?.isChange == true }
+    let methods = MethodMatrix.methods.filter { Baton_V1_Access.of("baton.v1.\($0)")?.isChange == true }
       .map { String($0.split(separator: "/")[1]) }
     #expect(methods.count > 20)
     #expect(Set(methods) == Set(Self.changes.keys).subtracting(["Undrain", "Resume", "Unevict"]).union(Self.looking))
@@ -514,6 +432,36 @@ struct OperatorServerTests {
     #expect(calls.due(at: at(60)).count == 1)
   }
 
+  @Test("A flood of refused calls is one row in a minute for each kind and address, whatever it calls", .refuses(29))
+  func flood() {
+    func entry(_ address: String, _ method: String) -> AuditEntry {
+      AuditEntry(
+        at: Timestamp(nanoseconds: 1), actor: "", credential: nil, peer: "ipv4:\(address):\(method.count)",
+        method: method,
+        object: "")
+    }
+    func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+    var calls = DeniedCalls()
+    #expect(calls.note(entry("192.0.2.1", "Pause"), of: .failures, at: at(0)) != nil)
+    for method in ["Pause", "Apply", "List"] {
+      #expect(calls.note(entry("192.0.2.1", method), of: .failures, at: at(1)) == nil)
+    }
+    #expect(calls.note(entry("192.0.2.2", "Pause"), of: .failures, at: at(1)) != nil, "another address")
+    #expect(calls.note(entry("192.0.2.1", "Renew"), of: .certificate, at: at(1)) != nil, "another kind")
+    #expect(calls.due(at: at(59)).isEmpty)
+    #expect(calls.due(at: at(62)).map(\.detail) == ["3 refused calls in 60 s, too many wrong credentials"])
+    #expect(calls.note(entry("192.0.2.1", "Pause"), of: .failures, at: at(63)) != nil)
+  }
+
+  @Test("A message names the command that people use, for every method of operators")
+  func commands() {
+    for method in MethodMatrix.methods where method.hasPrefix("Operators/") {
+      let words = CommandOfMethod.words(String(method.dropFirst("Operators/".count)))
+      #expect(words.hasPrefix("baton "), "\(words)")
+    }
+    #expect(CommandOfMethod.words("/metrics") == "/metrics")
+  }
+
   @Test("Each call that changes something has its row, also one that fails", .refuses(29))
   func auditLog() async throws {
     try await ServedFleet.serving { place in
@@ -528,6 +476,9 @@ struct OperatorServerTests {
         _ = try await api.revoke(HostName("desk"))
         _ = try await api.createCredential(CredentialOrder(name: "bob", scopes: [.read]))
         _ = try await api.revokeCredential("bob")
+        #expect(try await api.cancel(.all, by: "alice").isEmpty)
+        let unknown = await #expect(throws: OperatorError.self) { _ = try await api.revoke(HostName("desc")) }
+        #expect(unknown.map { "\($0)" }?.contains("desc") == true)
         _ = try await api.hostReports()
         #expect(try await api.verifyAudit().problem == nil)
       }
@@ -535,8 +486,11 @@ struct OperatorServerTests {
         try await place.audit() == [
           "alice Pause  done", "alice Resume  done", "alice Cancel com.a done", "alice Drain nowhere failed",
           "alice InviteHost desk done", "alice RevokeHost desk done", "alice CreateCredential bob done",
-          "alice RevokeCredential bob done",
+          "alice RevokeCredential bob done", "alice Cancel * failed", "alice RevokeHost desc failed",
         ])
+      let details = try await place.coordinator.audit(AuditFilter(), after: 0, limit: 100).map(\.entry)
+      #expect(details.first { $0.method == "CreateCredential" }?.detail == "scopes=read patterns=* for=90d")
+      #expect(details.first { $0.object == "*" }?.detail == "nothing to cancel")
     }
   }
 }

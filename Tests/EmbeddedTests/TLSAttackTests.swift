@@ -228,7 +228,7 @@ struct TLSAttackTests {
       try Data(try HostKey().request()).write(to: URL(fileURLWithPath: request))
       #expect(mkfifo(fifo, 0o600) == 0)
       let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-        path: "../EndToEndTests/attacks.py")
+        path: "../EndToEndTests/Attacks/attacks.py")
       let (attack, output) = (Process(), Pipe())
       attack.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       attack.arguments =

@@ -12,6 +12,8 @@ final class ProcessFleet: Sendable {
     var port = 0
     /// The port for operators and for hosts that join; nil if there is none.
     var operators: Int?
+    /// The port for HTTP; nil if there is none.
+    var http: Int?
     var workers: [String: Child] = [:]
   }
 
@@ -50,6 +52,8 @@ final class ProcessFleet: Sendable {
   var address: String { "127.0.0.1:\(state.withLock { $0.port })" }
   /// Where operators are served and hosts join. Empty if nothing is served there.
   var operators: String { state.withLock { $0.operators }.map { "127.0.0.1:\($0)" } ?? "" }
+  /// The port for HTTP; 0 if there is none.
+  var http: Int { state.withLock { $0.http ?? 0 } }
   var coordinator: Child? { state.withLock { $0.coordinator } }
   func worker(_ name: String) -> Child? { state.withLock { $0.workers[name] } }
 
@@ -93,6 +97,7 @@ final class ProcessFleet: Sendable {
       state.coordinator = child
       state.port = port ?? 0
       state.operators = operators
+      state.http = line.firstMatch(of: /127\.0\.0\.1:(\d+) \(HTTP\)/).flatMap { Int($0.1) }
     }
   }
 
@@ -107,10 +112,11 @@ final class ProcessFleet: Sendable {
   /// Lets a host join the fleet. Its worker then speaks TLS.
   func join(_ name: String) async throws {
     let invited = try await baton("host", "invite", name, "--address", operators)
-    let words = invited.output.split(separator: " ").dropFirst().map {
-      $0.trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-    let joined = try await child(.worker, words + ["--data", "\(folder)/\(name)"]).finished()
+    // As a person pastes it: the token goes to standard input.
+    let line = invited.output.replacing("baton-worker join", with: "\(Program.worker.path) join")
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+    let shell = prefix + ["/bin/sh", "-c", "\(line) --data '\(folder)/\(name)'"]
+    let joined = await (try Child(path: shell[0], Array(shell.dropFirst()), environment: environment)).finished()
     guard joined.status == 0 else { throw CocoaError(.featureUnsupported, userInfo: ["errors": joined.errors]) }
   }
 
@@ -139,7 +145,14 @@ final class ProcessFleet: Sendable {
   }
 
   func baton(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
-    try await child(.baton, arguments, currentDirectory: folder).finished()
+    try await command(arguments)
+  }
+
+  /// - Parameter more: further variables of its environment.
+  func command(
+    _ arguments: [String], adding more: [String: String] = [:]
+  ) async throws -> (status: Int32, output: String, errors: String) {
+    try await child(.baton, arguments, currentDirectory: folder, adding: more).finished()
   }
 
   /// Sends a request over HTTP as it is, and returns the whole answer. It uses bash, which can open TCP connections.

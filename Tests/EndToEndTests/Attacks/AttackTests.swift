@@ -130,26 +130,63 @@ extension EndToEnd {
       #expect(attack.output == refused + "not resumed " + refused, "\(attack)")
     }
 
+    private static let frames = [
+      "reset", "streams", "continuation", "empty-continuation", "settings", "ping", "priority", "empty-data", "window",
+      "unfinished", "table", "altsvc", "origin",
+    ]
+
+    /// Makes an attack. Meanwhile an operator must be answered, and the coordinator's memory must not grow.
+    private func withstand(
+      _ fleet: ProcessFleet, _ what: String, times: Int = 1, _ attack: () throws -> Child
+    ) async throws {
+      let before = fleet.coordinatorMemory
+      for _ in 0..<times {
+        let child = try attack()
+        repeat {
+          let begin = ContinuousClock.now
+          let listed = try await fleet.baton("list")
+          #expect(listed.status == 0 && ContinuousClock.now - begin < .seconds(5), "\(what): \(listed)")
+          #expect(fleet.coordinatorMemory - before < 64 << 20, "\(what)")
+        } while child.process.isRunning
+        let ended = await child.finished()
+        #expect(ended.status == 0 && ended.output.contains(" after "), "\(what): \(ended)")
+      }
+      #expect(try await fleet.baton("list").status == 0, "\(what)")
+      #expect(fleet.coordinatorMemory - before < 64 << 20, "\(what)")
+    }
+
     @Test(
-      "A flood of HTTP/2 frames over TLS neither ends the coordinator nor fills its memory (T37)", .refuses(37),
-      arguments: [
-        "reset", "streams", "continuation", "empty-continuation", "settings", "ping", "priority", "empty-data",
-        "window", "unfinished", "table",
-      ])
-    func flood(kind: String) async throws {
+      "A flood of HTTP/2 frames over TLS neither ends the coordinator, nor fills its memory, nor holds up an operator",
+      .refuses(37), arguments: [false, true])
+    func flood(isOfHost: Bool) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
       try await fleet.startCoordinator(servesOthers: true)
       let (name, roots) = try await fleet.coordinatorName()
       let file = fleet.folder + "/roots.pem"
       try roots.write(toFile: file, atomically: true, encoding: .utf8)
-      let before = fleet.coordinatorMemory
-      for _ in 0..<2 {
-        let attack = await (try Self.attack("flood", Self.port(fleet.operators), name, file, kind)).finished()
-        #expect(attack.status == 0 && attack.output.contains(" after "), "\(attack)")
+      try await fleet.join("desk")
+      for kind in Self.frames {
+        try await withstand(fleet, kind, times: isOfHost ? 1 : 2) {
+          guard isOfHost else { return try Self.attack("flood", Self.port(fleet.operators), name, file, kind) }
+          return try Self.attack(
+            "flood", Self.port(fleet.address), name, file, kind, fleet.folder + "/desk/identity.json")
+        }
       }
-      #expect(try await fleet.baton("list").status == 0)
-      #expect(fleet.coordinatorMemory - before < 64 << 20, "\(kind)")
+    }
+
+    @Test("A request of HTTP/1 over TLS that does not end does neither", .refuses(37))
+    func floodOfHTTP() async throws {
+      let attacked = try await AttackedFleet()
+      let fleet = attacked.processes
+      defer { fleet.stop() }
+      let file = fleet.folder + "/roots.pem"
+      try attacked.roots.write(toFile: file, atomically: true, encoding: .utf8)
+      for kind in ["headers", "header", "target", "body", "chunks", "pipeline"] {
+        try await withstand(fleet, kind) {
+          try Self.attack("http", "\(attacked.https.port)", attacked.name, file, kind)
+        }
+      }
     }
   }
 }

