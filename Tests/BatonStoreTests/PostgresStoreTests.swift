@@ -72,6 +72,47 @@ import Testing
     #expect(error?.code == .newerVersion && error?.message.contains("Baton 9.9") == true)
   }
 
+  /// A later version adds tables and columns first, so that coordinators of this version go on until they are updated.
+  @Test func aSchemaThatALaterVersionHasExpandedIsOpened() async throws {
+    let address = try TestDatabase.make()
+    let before = try TestDatabase.open(address)
+    let definition = try await before.prepare()
+    try await before.submit("com.a", to: definition)
+    let version = PostgresSchema.version
+    try run("ALTER TABLE request ADD COLUMN later bigint NOT NULL DEFAULT 7", on: address)
+    try run("ALTER TABLE coordinator ADD COLUMN later text", on: address)
+    try run("CREATE TABLE later (id bigint PRIMARY KEY)", on: address)
+    try run(
+      "UPDATE baton_schema SET version = \(version + 1), made_by = '9.9', oldest_writer = \(version)", on: address)
+    try await before.submit("com.b", to: definition)
+    let after = try TestDatabase.open(address)
+    try await after.submit("com.c", to: definition)
+    let names = try await before.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue)
+    #expect(names == ["com.a", "com.b", "com.c"])
+    try run("UPDATE baton_schema SET oldest_writer = \(version + 1)", on: address)
+    let error = #expect(throws: StoreError.self) { try TestDatabase.open(address) }
+    #expect(error?.code == .newerVersion && error?.message.contains("Baton 9.9") == true)
+    try await before.close()
+    try await after.close()
+  }
+
+  /// A dump holds locks on all tables, which let everything pass but a change of the schema.
+  @Test func aStoreIsOpenedBesideADump() async throws {
+    let address = try TestDatabase.make()
+    try await TestDatabase.open(address).close()
+    let dump = try connect(address)
+    defer { dump.close() }
+    try dump.script(
+      "BEGIN; LOCK TABLE baton_schema, store, coordinator IN ACCESS SHARE MODE", deadline: .now + Self.deadline)
+    try await TestDatabase.open(address).close()
+  }
+
+  @Test func aDatabaseWithoutTheOldestWriterIsOpened() async throws {
+    let address = try TestDatabase.make()
+    try run("ALTER TABLE baton_schema DROP COLUMN oldest_writer", on: address)
+    try await TestDatabase.open(address).close()
+  }
+
   @Test func aServerThatMayLoseCommitsIsRefused() throws {
     let address = try TestDatabase.make()
     let error = #expect(throws: StoreError.self) { try PostgresStore.open(address) }

@@ -2,6 +2,12 @@ internal import BatonModel
 internal import BatonPostgres
 
 /// Makes the tables of a store in a database, or finds out that they are there.
+///
+/// Coordinators of two versions share a store while a fleet is updated, one coordinator after another. So a later
+/// version changes the schema in two steps. First it adds what the earlier version leaves alone, and says in
+/// `baton_schema` that the earlier version may go on writing (`oldest_writer`). A version after that, when no earlier
+/// one runs any more, takes away what is not needed, and raises `oldest_writer`. Each table is changed in a transaction
+/// of its own: several locks on tables could wait for a group of a coordinator that waits for one of them.
 struct PostgresMigrations {
   let server: PostgresServer
 
@@ -9,8 +15,8 @@ struct PostgresMigrations {
   private static let lock = 0x6261_746f_6e
 
   /// - Parameter incarnation: the name of a store that is made here.
-  /// - Throws: `.newerVersion` if a newer version of Baton has made the tables; `.refused` if the database belongs to
-  ///   another program.
+  /// - Throws: `.newerVersion` if a newer version of Baton has made the tables, and says that this version must not
+  ///   write into them; `.refused` if the database belongs to another program.
   func run(_ incarnation: String) throws(StoreError) {
     let connection = try server.connect()
     defer { connection.close() }
@@ -43,16 +49,29 @@ struct PostgresMigrations {
         PostgresStatement("SELECT pg_advisory_xact_lock($1)", [lock]),
         PostgresStatement(
           """
-          CREATE TABLE IF NOT EXISTS baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text)
+          CREATE TABLE IF NOT EXISTS baton_schema
+            (version bigint NOT NULL, made_by text NOT NULL, fleet text, oldest_writer bigint)
           """),
       ], deadline: deadline)
+    // The first databases were made without this column. The statement would wait for a dump, so it is not run in vain.
+    let column = PostgresStatement(
+      """
+      SELECT count(*) FROM pg_attribute
+      WHERE attrelid = 'baton_schema'::regclass AND attname = 'oldest_writer' AND NOT attisdropped
+      """)
+    if try connection.run(column, deadline: deadline).integer(0, 0) == 0 {
+      let addition = PostgresStatement("ALTER TABLE baton_schema ADD COLUMN oldest_writer bigint")
+      _ = try connection.run(addition, deadline: deadline)
+    }
     let found = try connection.run(
       [
-        PostgresStatement("SELECT version, made_by FROM baton_schema"),
+        PostgresStatement("SELECT version, made_by, coalesce(oldest_writer, version) FROM baton_schema"),
         PostgresStatement("SELECT to_regclass('request') IS NOT NULL OR to_regclass('store') IS NOT NULL"),
       ], deadline: deadline)
     if found[0].count > 0 {
-      try check(version: try found[0].integer(0, 0), madeBy: try found[0].text(0, 1))
+      try check(
+        version: try found[0].integer(0, 0), madeBy: try found[0].text(0, 1),
+        oldestWriter: try found[0].integer(0, 2))
     } else if try found[1].integer(0, 0) == 1 {
       throw StoreError(
         .refused,
@@ -71,11 +90,16 @@ struct PostgresMigrations {
     _ = try connection.run(PostgresStatement("COMMIT"), deadline: deadline)
   }
 
-  private func check(version: Int64, madeBy: String) throws(StoreError) {
-    guard version != PostgresSchema.version else { return }
-    throw StoreError(
-      .newerVersion,
-      "the database has the schema \(version) of Baton \(madeBy), and this version knows \(PostgresSchema.version); "
-        + "install that version or a later one")
+  private func check(version: Int64, madeBy: String, oldestWriter: Int64) throws(StoreError) {
+    let own = Int64(PostgresSchema.version)
+    if version > own, oldestWriter > own {
+      throw StoreError(
+        .newerVersion,
+        "the database has the schema \(version) of Baton \(madeBy), which takes writes of the schemas \(oldestWriter) to "
+          + "\(version), and this version knows \(own); install that version or a later one")
+    }
+    if version < own {
+      throw StoreError(.corrupt, "the database has the schema \(version), which no version of Baton has made")
+    }
   }
 }

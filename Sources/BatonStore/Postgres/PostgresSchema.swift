@@ -9,7 +9,8 @@
 /// - An index that is read in the order of ids ends with the id, which SQLite appends by itself.
 /// - Numbers of rows come from sequences. The column `store.next_request` is not used here.
 enum PostgresSchema {
-  /// The version of this schema. A coordinator opens a store of its own version only.
+  /// The version of this schema. A coordinator opens a store of its own version, and one of a later version that says
+  /// that this version may write (`PostgresMigrations`).
   static let version = 1
 
   static let text = """
