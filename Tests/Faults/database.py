@@ -1,6 +1,6 @@
 """A PostgreSQL server of its own with a throw-away cluster, which a row can kill, stop, start again and set back.
-Commits are durable (fsync is on), as Baton demands. The server listens on a Unix socket only, in a folder that only its
-own user and root can enter."""
+Commits are durable (fsync is on), as Baton demands. If the row says nothing else, the server listens on a Unix socket
+only, in a folder that only its own user and root can enter."""
 
 import glob
 import os
@@ -21,10 +21,20 @@ NULL, COLUMN = "<null>", "\x1f"
 SHORT_PATH = re.compile(r"[A-Za-z0-9/._-]{1,80}")
 
 
+# Makes each commit of a coordinator one that is answered before it is on the disk, although the settings say otherwise.
+ANSWERS_EARLY = [
+    "CREATE FUNCTION answer_early() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN PERFORM set_config('synchronous_commit', 'off', true); RETURN NULL; END $$",
+    "CREATE TRIGGER answers_early AFTER UPDATE ON coordinator FOR EACH ROW EXECUTE FUNCTION answer_early()",
+]
+
+
 class Database:
     """The server runs from the beginning of the `with` block until its end."""
 
-    def __init__(self):
+    def __init__(self, settings=(), port=5432):
+        self.settings = list(settings)
+        self.port = port
         self.binaries = newest_binaries()
         self.owner = {}
         if os.geteuid() == 0:
@@ -36,7 +46,8 @@ class Database:
         self.postmaster = None
 
     def __enter__(self):
-        self.folder = new_folder()
+        # The folder may be that of a server that is gone.
+        self.folder = self.folder or new_folder()
         try:
             if self.owner:
                 os.chown(self.folder, self.owner["user"], self.owner["group"])
@@ -52,20 +63,26 @@ class Database:
 
     @property
     def address(self):
-        return f"postgresql://postgres@/postgres?host={self.folder}&port=5432"
+        return f"postgresql://postgres@/postgres?host={self.folder}&port={self.port}"
 
     @property
     def data(self):
         return self.folder / "data"
 
+    @property
+    def options_of_initdb(self):
+        return []
+
     def make(self):
         """Makes the cluster."""
         command = [self.binaries / "initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"]
+        command += self.options_of_initdb
         subprocess.run(
             [*command, "-D", self.data], check=True, timeout=60, cwd=self.folder, env=self.environment,
             stdin=subprocess.DEVNULL, capture_output=True, **self.owner)  # fmt: skip
         with open(self.data / "postgresql.conf", "a", encoding="utf-8") as file:
-            file.write(f"listen_addresses = ''\nport = 5432\nunix_socket_directories = '{self.folder}'\nfsync = on\n")
+            file.write(f"listen_addresses = ''\nport = {self.port}\nunix_socket_directories = '{self.folder}'\n")
+            file.write("\n".join(["fsync = on", *self.settings, ""]))
 
     def start(self, seconds=60):
         """Starts the server, and waits until it answers. Raises RuntimeError if it does not."""
@@ -125,6 +142,14 @@ class Database:
         shutil.rmtree(self.data)
         (self.folder / "copy").rename(self.data)
         self.start()
+
+    def answer_early(self):
+        """From now on commits of coordinators are answered before they are on the disk."""
+        for statement in ANSWERS_EARLY:
+            self.rows(statement)
+        # This process would write the log soon.
+        (writer,) = self.rows("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+        os.kill(writer[0], signal.SIGSTOP)
 
     def close(self):
         if self.runs:

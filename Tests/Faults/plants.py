@@ -76,6 +76,17 @@ TABLE = [
     Plant("stalls-with-disk", "disk-slow", 5, "because the disk was slow"),
     # The row itself puts an older copy of the database in its place.
     Plant("sets-back", "postgres", 1, "because the store was set back"),
+    # The server does with commits what synchronous_commit = off does, which coordinators refuse.
+    Plant("answers-early", "postgres", 1, "acknowledged submissions are lost"),
+    # The row takes back that the coordinator was ended.
+    Plant("has-no-fence", "postgres", 1, "has committed something after its tenure was ended"),
+    # The relay rolls a commit back, and answers that it was made.
+    Plant("forges-answers", "postgres-commits", 1, "a commit that was answered was not made"),
+    # Commits do not wait for the standby.
+    Plant("waits-for-nobody", "postgres-standby", 1, "acknowledged submissions are lost"),
+    # The row itself puts a trigger into the store.
+    Plant("lost-submission", "postgres-full", 1, "acknowledged submissions are lost"),
+    Plant("lost-checkpoint", "postgres-cut-off", 1, "the next batch is 8"),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
     Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
     Plant("leaks-sockets", "frames", 3000, "connections are left open"),

@@ -1,217 +1,83 @@
-"""A store in PostgreSQL, which two coordinators share (promises P1 to P3 and P11). The server is killed, stands still
-and ends its connections; a coordinator is killed, or stands still until the other one has ended its tenure. Launches go
-on through each of these. Meanwhile a client submits, and repeats what was not answered."""
+"""A store in PostgreSQL, which three coordinators share whose clocks are years apart (promises P1 to P3, P7 and P11).
+The server is killed, stands still and ends its connections; a coordinator is killed, stands still until another one has
+ended its tenure, or its clock jumps; all coordinators are started again, one after another; a later version changes the
+schema. Launches go on through each of these. Meanwhile a client submits, and repeats what was not answered."""
 
-import itertools
-import pathlib
-import re
-import shutil
 import signal
-import subprocess
 import time
 
 import jobs
+import members as fleets
 from bench import until
+from clocks import SIZES
 from database import Database
-from fleet import Fleet
-from submitter import Submitter, check_places
+from members import Member, SET_BACK
+from shim import Shim
 
-HOSTS = ["anna", "ben", "cora"]
-JOBS = 4
-# A batch takes at least twice this time.
-PAUSE_SECONDS = 0.07
-BATCHES = 16
-# Longer than each fault, with the heartbeat before it and the moves of a worker after it. So no launch may end.
-LEASE_SECONDS = 15
-# A coordinator that stands still for the term is ended by another one, which looks every second.
-TERM_SECONDS = 5
-ENDED_WITHIN_SECONDS = TERM_SECONDS + 3
-GOES_ON_WITHIN_SECONDS = 20
-SUBMITTED_WITHIN_SECONDS = 20
-PUT_OFF = "submissions of jobs that were put off"
-# What a coordinator says when the store lacks its commits, or those of another coordinator.
-SET_BACK = b"lacks changes"
-
-
-class Member(Fleet):
-    """One of the coordinators, with its data folder, and the hosts that are started here."""
-
-    def __init__(self, bench, name, server, runtime):
-        super().__init__(bench, LEASE_SECONDS, {"BATON_STORE": server.address})
-        # Hosts find both coordinators by their sockets, which have to be in the folder that the hosts know.
-        self.environment["XDG_RUNTIME_DIR"] = str(runtime)
-        self.name = name
-        self.server = server
-        self.epoch = None
-        self.names = itertools.count(1)
-
-    def planted(self, environment):
-        # What is planted for this row is in the database, and not in the programs.
-        return environment
-
-    @property
-    def socket(self):
-        return pathlib.Path(self.environment["XDG_RUNTIME_DIR"]) / "baton" / f"{self.port}.sock"
-
-    def rows(self, sql, *values):
-        return self.server.rows(sql, *values)
-
-    def begin(self):
-        """Starts this coordinator, and notes the number of its tenure."""
-        begin = time.monotonic()
-        if not self.start_coordinator(seconds=40):
-            raise RuntimeError(f"coordinator {self.name} does not start: {self.said()[-500:]!r}")
-        self.bench.figure("seconds until a coordinator listens", round(time.monotonic() - begin, 2))
-        self.epoch = self.rows("SELECT max(epoch) FROM coordinator")[0][0]
-
-    @property
-    def has_ended(self):
-        """Whether the store says that this coordinator's tenure has ended."""
-        return self.rows("SELECT is_ended FROM coordinator WHERE epoch = ?", self.epoch) == [(1,)]
-
-    def commits(self):
-        return self.rows("SELECT commits FROM coordinator WHERE epoch = ?", self.epoch)
-
-    def listed(self):
-        """The jobs as an operator sees them here, without what depends on the moment."""
-        found = self.json("list", "com.example.faults.*")
-        return [(one["request"], one["identifier"], one["state"]) for one in found]
+NAMES = ["one", "two", "three"]
+YEAR = 365 * 86400
+# How far the clock of each coordinator is off when it starts, in seconds.
+CLOCKS = {"one": 0, "two": 3 * YEAR, "three": -2 * YEAR}
+# A request with a delay is promoted by the steward. The clock of a coordinator that follows it is behind it for up to a
+# second, and so is the time that it counts from.
+DELAY_SECONDS, EARLY_SECONDS, LATE_SECONDS = 6, 3, 60
 
 
 def run(bench):
     """In each round one or two faults hit the fleet while it works, and then its jobs must succeed."""
-    runtime = bench.new_folder("runtime")
-    runtime.chmod(0o700)
-    with (
-        Database() as server,
-        Member(bench, "one", server, runtime) as first,
-        Member(bench, "two", server, runtime) as second,
-    ):
-        members = [first, second]
-        come_up(first, second)
-        if bench.plant:
-            return set_back(bench, members)
-        client, deck = Submitter(first, batch=4, pause=0.05), []
-        client.start()
-        for number in bench.each_round():
-            one_round(bench, members, [draw(bench, deck) for _ in range(1 + number % 2)])
-            client.rest(bench)
-        client.stop()
-        for member in members:
-            check_places(bench, member)
-        for member in members:
-            status = member.stop_coordinator()
-            bench.expect(status == 0, f"after SIGTERM {member.name} ended with {status}: {member.said()[-300:]!r}")
-        client.check(bench)
-        jobs.check_launches(bench, first)
-        moved = [name for name in HOSTS if len(coordinators_of(first, name)) == 2]
-        bench.figure("hosts that were at both coordinators", len(moved))
-        struck = any(kind.startswith("coordinator") for kind in bench.kinds)
-        bench.expect(moved or not struck, "no host has moved to the other coordinator: nothing was shown")
-        return None
+    runtime = fleets.new_runtime(bench)
+    shims = {name: Shim(bench) for name in NAMES}
+    for name, seconds in CLOCKS.items():
+        shims[name].clock_offset = seconds * 10**9
+    with Database() as server:
+        group = [Member(bench, name, server, runtime, environment=shims[name].environment) for name in NAMES]
+        for member in group:
+            member.shim = shims[member.name]
+        with fleets.come_up(*group) as members:
+            if bench.plant:
+                return PLANTS[bench.plant.name](bench, members)
+            deck = []
+            with fleets.loaded(bench, members) as client:
+                for number in bench.each_round():
+                    delayed = submit_delayed(bench, members)
+                    kinds = [fleets.draw(bench, deck, FAULTS) for _ in range(1 + number % 2)]
+                    fleets.one_round(bench, members, [(kind, FAULTS[kind]) for kind in kinds])
+                    check_delayed(bench, *delayed)
+                    client.rest(bench)
+            read = [name for name in NAMES if shims[name].clock_reads > 0]
+            bench.expect(read == NAMES, f"only {read} have read the clock that was moved")
+            struck = {"coordinator killed", "coordinator stopped", "rolling restart"} & bench.kinds.keys()
+            moved = bench.figures["hosts that were at two coordinators"]
+            bench.expect(moved or not struck, "no host has moved to another coordinator: nothing was shown")
+    return None
 
 
-def come_up(first, second):
-    first.begin()
-    second.data.mkdir(mode=0o700)
-    for name in ("authority.pem", "receipt.key"):
-        shutil.copy2(first.data / name, second.data / name)
-    second.begin()
-    for name in HOSTS:
-        first.start_host(name, coordinator=f"127.0.0.1:{first.port},127.0.0.1:{second.port}")
-    if not until(60, lambda: len(ready_hosts([first, second])) == len(HOSTS)):
-        raise RuntimeError("the hosts do not come up")
+# ---- Delays
 
 
-def ready_hosts(members):
-    """Each coordinator knows whether its own hosts are ready."""
-    return {host for member in members for host in member.ready_hosts()}
+def submit_delayed(bench, members):
+    """Submits a job with a delay at a coordinator that is drawn. Returns the job, and the time by the clock of this
+    program, which is not moved."""
+    job = jobs.new_job(members[0], f"delayed{bench.round}", batches=1, pause=0, kind="processing")
+    begin = time.time()
+    extra = f"earliestBeginDate: {DELAY_SECONDS}s\nrequiresIdle: false\n"
+    jobs.submit(bench.random.choice(members), [job], extra=extra)
+    return job, begin
 
 
-def coordinators_of(fleet, host):
-    """The addresses to which this host was connected."""
-    said = (fleet.folder / f"{host}.log").read_text()
-    return set(re.findall(r"address=(\S+) \[BatonWorker\] connected to", said))
+def check_delayed(bench, job, begin):
+    """The job must have started after its delay, and not years later."""
+    if not until(LATE_SECONDS, lambda: jobs.lines_of(job)):
+        waited = time.time() - begin
+        bench.violation(f"{job.identifier}, to start after {DELAY_SECONDS} s, has not after {waited:.0f} s")
+        return
+    waited = job.log.stat().st_mtime - begin
+    bench.figure(f"seconds that a delay of {DELAY_SECONDS} s took", round(waited, 1))
+    early = f"{job.identifier} started after {waited:.1f} s, {DELAY_SECONDS} s were asked for"
+    bench.expect(waited >= DELAY_SECONDS - EARLY_SECONDS, early)
 
 
-def draw(bench, deck):
-    """The next kind of fault. Each kind comes once before one comes again."""
-    if not deck:
-        deck += bench.random.sample(sorted(FAULTS), len(FAULTS))
-    return deck.pop()
-
-
-def one_round(bench, members, kinds):
-    first, new = members[0], []
-    for kind in kinds:
-        check_coordinators(bench, members, kinds)
-        new += submit(bench, members, kinds)
-        strike(bench, members, kind, new)
-    if not jobs.wait_until_done(first):
-        bench.violation(f"after {kinds} jobs are stuck: {unfinished(first)}, ready hosts {ready_hosts(members)}")
-    check_round(bench, members, new, kinds)
-
-
-def submit(bench, members, kinds=()):
-    """Submits a few jobs, some at each coordinator, and returns them. Right after a fault a coordinator may say that it
-    accepts nothing now (status 75); then other jobs are submitted."""
-    count = JOBS // len(members)
-    for member in members:
-        attempt = lambda: accepted_jobs(bench, members, member, count, kinds)
-        accepted = until(SUBMITTED_WITHIN_SECONDS, attempt, every=0.2)
-        if not accepted:
-            said = member.said()[-300:]
-            raise RuntimeError(f"{member.name} accepts nothing for {SUBMITTED_WITHIN_SECONDS} s: {said!r}")
-        yield from accepted
-
-
-def accepted_jobs(bench, members, member, count, kinds):
-    new = [jobs.new_job(members[0], f"job{next(members[0].names)}", BATCHES, PAUSE_SECONDS) for _ in range(count)]
-    try:
-        jobs.submit(member, new)
-    except subprocess.CalledProcessError as error:
-        if error.returncode not in (69, 75):
-            raise
-        bench.figure(PUT_OFF, bench.figures.get(PUT_OFF, 0) + 1)
-        bench.note(f"after {kinds} {member.name} put off a submission: {error.stderr.decode()[-300:]}")
-        check_coordinators(bench, members, kinds)
-        return None
-    return new
-
-
-def strike(bench, members, kind, new):
-    """Makes this fault while the jobs run, and expects that they go on."""
-    ran, there_are = lambda: sum(len(jobs.lines_of(job)) for job in new), BATCHES * len(new)
-    goal = ran() + bench.random.randint(1, 20)
-    until(30, lambda: ran() >= goal, every=0.005)
-    time.sleep(bench.random.uniform(0, 0.1))
-    before, begin = ran(), time.monotonic()
-    FAULTS[kind](bench, members)
-    if before < there_are:
-        bench.land(kind)
-    seconds = time.monotonic() - begin
-    bench.note(f"{kind} for {seconds:.1f} s after {before} of {there_are} batches; {ran()} when it was over")
-    expect_progress(bench, kind, ran, there_are)
-
-
-def expect_progress(bench, kind, ran, all_batches):
-    """The work must go on soon after the fault is over."""
-    begin, before = time.monotonic(), ran()
-    bound = GOES_ON_WITHIN_SECONDS
-    until(bound + 30, lambda: ran() > before or before == all_batches, every=0.02)
-    seconds = time.monotonic() - begin
-    bench.figure(f"{kind}: seconds until the work went on", round(seconds, 2))
-    on_time = seconds <= bound + bench.stalls.since(begin)
-    bench.expect(on_time, f"after '{kind}' the work went on after {seconds:.1f} s, not within {bound} s")
-
-
-def unfinished(fleet):
-    return fleet.rows(
-        "SELECT i.name, r.state, r.launches FROM request r JOIN identifier i ON i.id = r.identifier"
-        " WHERE r.state < 3 AND i.name LIKE 'com.example.faults.%'")
-
-
-# ---- Faults
+# ---- Faults of the server
 
 
 def kill_server(bench, members):
@@ -239,46 +105,75 @@ def end_connections(bench, members):
         time.sleep(bench.random.uniform(0, 0.3))
 
 
-def chosen(bench, members):
-    """A coordinator whose hosts have launches; if nothing runs, the steward."""
-    rows = members[0].rows
-    owners = rows(
-        "SELECT DISTINCT h.owner FROM launch l JOIN host h ON h.id = l.host WHERE l.ended_at IS NULL ORDER BY 1")
-    steward = rows("SELECT steward FROM store")
-    epoch = bench.random.choice(owners or steward)[0]
-    member = next((member for member in members if member.epoch == epoch), members[0])
-    offices = [name for name, found in (("with launches", owners), ("steward", steward)) if (member.epoch,) in found]
-    bench.note(f"the coordinator is {member.name} ({', '.join(offices)})")
-    return member
+# ---- Faults of coordinators
 
 
 def kill_coordinator(bench, members):
-    member = chosen(bench, members)
+    member = fleets.chosen(bench, members)
     member.kill_coordinator()
     time.sleep(bench.random.uniform(0.5, 4))
     member.begin()
 
 
-def stop_coordinator(bench, members):
-    """The other coordinator must end the tenure of this one, which then must commit nothing and end by itself."""
-    member = chosen(bench, members)
+def stop_coordinator(bench, members, revive=False):
+    """Another coordinator must end the tenure of this one, which then must commit nothing and end by itself. With
+    `revive` the row of its tenure says that it goes on, as if there were no fence."""
+    member = fleets.chosen(bench, members)
     begin = time.monotonic()
     member.coordinator.send_signal(signal.SIGSTOP)
-    is_ended = until(30, lambda: member.has_ended, every=0.1)
-    seconds = time.monotonic() - begin
-    bench.figure("seconds until a coordinator that stood still was ended", round(seconds, 2))
-    on_time = is_ended and seconds <= ENDED_WITHIN_SECONDS + bench.stalls.since(begin)
-    late = f"{member.name} stood still for {seconds:.1f} s, and was not ended within {ENDED_WITHIN_SECONDS} s"
-    bench.expect(on_time, late)
+    fleets.expect_end(bench, member, begin, "stood still")
     time.sleep(bench.random.uniform(0, 1.5))
     commits = member.commits()
+    if revive:
+        member.rows("UPDATE coordinator SET is_ended = 0, is_settled = 0 WHERE epoch = ?", member.epoch)
     member.coordinator.send_signal(signal.SIGCONT)
-    gone = until(10, lambda: not member.runs)
-    bench.expect(gone, f"{member.name} runs on for 10 s after its tenure was ended")
-    bench.expect(member.commits() == commits, f"{member.name} has committed something after its tenure was ended")
-    member.kill_coordinator()
+    fleets.expect_gone(bench, member, commits, "stood still")
     time.sleep(bench.random.uniform(0, 2))
     member.begin()
+
+
+def restart_all(bench, members):
+    """Ends all coordinators with SIGTERM, one after another, each when the one before it is back."""
+    for member in bench.random.sample(members, len(members)):
+        status = member.stop_coordinator(20)
+        bench.expect(status == 0, f"after SIGTERM {member.name} ended with {status}: {member.said()[-300:]!r}")
+        member.begin()
+
+
+def jump(bench, members):
+    """Moves the clock of each coordinator while it runs, by up to ten years."""
+    for member in members:
+        reads, seconds = member.shim.clock_reads, bench.random.choice([-1, 1]) * bench.random.choice(SIZES)
+        member.shim.clock_offset = CLOCKS[member.name] * 10**9 + seconds * 10**9
+        bench.expect(until(5, lambda: member.shim.clock_reads > reads), f"{member.name} does not read its clock")
+        bench.note(f"the clock of {member.name} jumps to {member.shim.clock_offset / 1e9:+.0f} s")
+    time.sleep(1)
+
+
+def expand_schema(bench, members):
+    """A later version of Baton adds columns and says that this version may write: coordinators of this version go on,
+    and start. When it says that they may not, they refuse to start, and say why. (There is no later version yet, whose
+    own writes could be seen.)"""
+    rows = members[0].rows
+    (before,) = rows("SELECT version, oldest_writer, made_by FROM baton_schema")
+    later = before[0] + 1
+    for table in ("coordinator", "host", "identifier", "request", "launch", "progress", "submission"):
+        rows(f"ALTER TABLE {table} ADD COLUMN later{later} bigint NOT NULL DEFAULT 7")
+    oldest = before[1] or before[0]
+    rows("UPDATE baton_schema SET version = ?, oldest_writer = ?, made_by = '99.0'", later, oldest)
+    one, two = bench.random.sample(members, 2)
+    for member in (one, two):
+        member.kill_coordinator()
+    one.begin()
+    rows("UPDATE baton_schema SET oldest_writer = version")
+    begin = len(two.said())
+    started = two.start_coordinator(two.own_environment, seconds=fleets.STARTS_WITHIN_SECONDS)
+    said = two.said(begin)
+    bench.expect(not started, f"{two.name} has started with a schema that it must not write")
+    bench.expect(b"of Baton 99.0" in said, f"{two.name} does not say that the schema is newer: {said[-400:]!r}")
+    two.kill_coordinator()
+    rows("UPDATE baton_schema SET oldest_writer = ?", oldest)
+    two.begin()
 
 
 FAULTS = {
@@ -287,63 +182,13 @@ FAULTS = {
     "connections ended": end_connections,
     "coordinator killed": kill_coordinator,
     "coordinator stopped": stop_coordinator,
+    "rolling restart": restart_all,
+    "clocks jumped": jump,
+    "schema of a later version": expand_schema,
 }
 
 
-# ---- What must be true after each round
-
-
-def check_round(bench, members, new, kinds):
-    first = members[0]
-    check_coordinators(bench, members, kinds)
-    jobs.check(bench, first, new)
-    check_launches(bench, first, new, kinds)
-    deadlocks = first.server.deadlocks()
-    bench.expect(deadlocks == 0, f"after {kinds} there were {deadlocks} deadlocks")
-    paused = first.rows("SELECT is_paused, former_incarnation FROM store")
-    bench.expect(paused == [(0, None)], f"after {kinds} the fleet is paused, or the store has another name: {paused}")
-    lists = [member.listed() for member in members]
-    bench.expect(len(lists[0]) >= len(new), f"after {kinds} only {len(lists[0])} requests are listed")
-    bench.expect(lists[0] == lists[1], f"after {kinds} the coordinators list other requests: {difference(*lists)}")
-    for member in members:
-        verified = member.baton("audit", "verify", check=False)
-        said = (verified.stdout + verified.stderr)[-300:]
-        bench.expect(verified.returncode == 0, f"after {kinds} the audit log is not whole at {member.name}: {said!r}")
-
-
-def check_coordinators(bench, members, kinds):
-    """Only a coordinator that a fault had stopped may have ended, and that one was started again. In the time of each
-    fault of the server no coordinator stood still."""
-    for member in members:
-        if member.runs and not member.has_ended:
-            continue
-        until(5, lambda: not member.runs)
-        bench.violation(f"with {kinds} {member.name} was ended, and had not stood still: {member.said()[-400:]!r}")
-        member.kill_coordinator()
-        member.begin()
-
-
-def difference(one, two):
-    return sorted(set(one) ^ set(two))[:4]
-
-
-def check_launches(bench, fleet, new, kinds):
-    """No launch may have ended early, because each fault was shorter than a lease; and a launch may begin only after
-    the one before it has ended."""
-    names = ", ".join(f"'{job.identifier}'" for job in new)
-    ended = fleet.rows(
-        "SELECT i.name, l.number, h.name, l.outcome, l.reason FROM launch l JOIN request r ON r.id = l.request"
-        f" JOIN identifier i ON i.id = r.identifier JOIN host h ON h.id = l.host WHERE i.name IN ({names})"
-        " AND l.outcome IS DISTINCT FROM 'finished'")  # fmt: skip
-    bench.expect(not ended, f"after {kinds} launches have ended early: {ended}")
-    beside = fleet.rows(
-        "SELECT l.request, l.number FROM launch l JOIN launch n ON n.request = l.request AND n.number = l.number + 1"
-        " WHERE l.ended_at IS NULL OR l.ended_at > n.started_at")  # fmt: skip
-    bench.expect(not beside, f"after {kinds} two launches of a request ran at the same time: {beside}")
-    jobs.check_launches(bench, fleet)
-
-
-# ---- The control
+# ---- The controls
 
 
 def set_back(bench, members):
@@ -351,11 +196,36 @@ def set_back(bench, members):
     must say why (promise P12). That is reported as a violation, so that the row is seen to notice lost commits."""
     bench.round, first = 1, members[0]
     first.server.copy()
-    new = list(submit(bench, members))
-    until(30, lambda: sum(len(jobs.lines_of(job)) for job in new) >= 8)
+    new = list(fleets.submit(bench, members))
+    until(30, lambda: fleets.batches_of(new) >= 8)
     first.server.set_back()
     bench.land("set back")
     is_paused = until(30, lambda: first.rows("SELECT is_paused FROM store") == [(1,)], every=0.1)
     says_why = lambda: [member.name for member in members if SET_BACK in member.said()]
     if bench.expect(until(10, says_why), f"no coordinator says that the store was set back; paused: {is_paused}"):
         bench.expect(not is_paused, f"the fleet is paused, because the store was set back, as {says_why()} say")
+
+
+def answer_early(bench, members):
+    """The server answers commits before they are on its disk, and is killed: acknowledged submissions must be lost."""
+    bench.round, first = 1, members[0]
+    first.server.answer_early()
+    client = fleets.Submitter(first, batch=4, pause=0.05)
+    client.start()
+    until(30, lambda: len(client.promised) > 200)
+    kill_server(bench, members)
+    bench.land("PostgreSQL killed")
+    client.stop()
+    for member in members:
+        member.kill_coordinator()
+    client.check(bench)
+
+
+def revive(bench, members):
+    """A coordinator that was ended finds no fence: it must be seen to commit."""
+    bench.round = 1
+    list(fleets.submit(bench, members))
+    stop_coordinator(bench, members, revive=True)
+
+
+PLANTS = {"sets-back": set_back, "answers-early": answer_early, "has-no-fence": revive}

@@ -1,6 +1,8 @@
 """The fault table: the rows, and the number of their rounds in the quick and in the long tier."""
 
 import clocks
+import commits
+import cut_off
 import disks
 import embedded
 import flips
@@ -15,9 +17,11 @@ import postgres
 import power
 import simulation
 import specifications
+import standbys
 import telemetry
 import torn
 import traces
+import used_up
 import zombies
 from bench import Row
 
@@ -25,7 +29,11 @@ from bench import Row
 TABLE = [
     Row("simulation", simulation.run, 10_000, 100_000),
     Row("disk-slow", disks.slow, 5, 200),
-    Row("postgres", postgres.run, 4, 100),
+    Row("postgres", postgres.run, 5, 100),
+    Row("postgres-commits", commits.run, 5, 100),
+    Row("postgres-standby", standbys.run, 3, 50),
+    Row("postgres-full", used_up.run, 6, 60),
+    Row("postgres-cut-off", cut_off.run, 4, 60),
     Row("traces", traces.run, 50, 500),
     Row("zombies", zombies.run, 30, 1000),
     Row("workers", kills.workers, 100, 2000),
