@@ -262,9 +262,8 @@ extension VerbStore {
     var cancelled: [Cancellation] = []
     var position: CancelPosition? = try await read { try $0.cancelPosition() }
     while let current = position {
-      let step = try await write(.urgent, isChange: { !$0.cancelled.isEmpty }) {
-        try $0.cancelStep(current, order, limit: 1000, at: now)
-      }
+      let step = try await write(
+        .urgent, isChange: { !$0.cancelled.isEmpty }, { try $0.cancelStep(current, order, limit: 1000, at: now) })
       cancelled += step.cancelled
       position = step.next
     }

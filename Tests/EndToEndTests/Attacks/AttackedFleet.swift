@@ -114,9 +114,11 @@ final class AttackedFleet: Sendable {
     _ token: CredentialToken, _ body: @escaping @Sendable (Operators, Metadata, CallOptions) async throws -> Result
   ) async throws -> Result {
     let login = try FleetLogin(address: processes.operators, root: authority.root, token: token)
-    return try await CoordinatorClient.withSecureClient(try operators, .login(login)) { client, _ in
-      try await body(
-        Operators(wrapping: client), ["authorization": .string("Bearer \(token)")], CoordinatorClient.callOptions)
+    // A stream that is served although it must not be would never end.
+    var options = CoordinatorClient.callOptions
+    options.timeout = .seconds(30)
+    return try await CoordinatorClient.withSecureClient(try operators, .login(login)) { [options] client, _ in
+      try await body(Operators(wrapping: client), ["authorization": .string("Bearer \(token)")], options)
     }
   }
 
