@@ -198,6 +198,45 @@ import Testing
     try await store.close()
   }
 
+  /// The server answers so if the wait for a synchronous standby was cancelled: the commit is there, and perhaps not on
+  /// the standby. It is looked for on another connection, whose own wait says that the standby has it.
+  @Test func aCommitWithAWarningCountsAsUnknown() async throws {
+    let address = try TestDatabase.make()
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    try run(
+      """
+      CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE WARNING 'canceling wait for synchronous replication due to user request'; RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON submission DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION warn();
+      """, on: address)
+    let writers = try connections(to: address, whoseLast: "COMMIT")
+    #expect(writers.count == 1)
+    let sequence = store.receipt.sequence
+    _ = try await store.submit("com.a", to: definition)
+    #expect(store.receipt.sequence == sequence + 1)
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).count == 1)
+    // The server may need a moment to end the session of a connection that was closed.
+    var tries = 0
+    while try !writers.isDisjoint(with: connections(to: address)), tries < 500 { tries += 1 }
+    #expect(tries < 500, "the connection was trusted")
+    try await store.close()
+  }
+
+  /// The sessions of the database, or those whose last statement is this one.
+  private func connections(to address: PostgresAddress, whoseLast query: String = "%") throws -> Set<Int64> {
+    let connection = try connect(address)
+    defer { connection.close() }
+    let question = PostgresStatement(
+      """
+      SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND backend_type = 'client backend' AND query LIKE $1
+      """, [.text(query)])
+    let rows = try connection.run(question, deadline: .now + Self.deadline)
+    return Set(try (0..<rows.count).map { try rows.integer($0, 0) })
+  }
+
   /// A server that was set back is noticed by the next write.
   @Test func aServerThatLostCommitsIsNoticed() async throws {
     let address = try TestDatabase.make()

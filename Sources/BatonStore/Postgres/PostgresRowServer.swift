@@ -55,6 +55,7 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
     guard let connection else { throw StoreError(.unavailable, "The connection to PostgreSQL is gone.") }
     do {
       try run(PostgresChanges.statements(for: changes) + [PostgresStatement("COMMIT")], on: connection)
+      if let doubt = connection.doubtAboutCommit { return try findOut(CommitMark(in: changes), doubt) }
     } catch let error as PostgresError {
       if error.isOutcomeUnknown { return try findOut(CommitMark(in: changes), error) }
       if error.isUniqueViolation || error.sqlState == "23P01" || error.isSerialization || error.isStalePlan {
@@ -117,6 +118,11 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
         let connection = try usable()
         let lock = "SELECT commits FROM coordinator WHERE epoch = $1 FOR NO KEY UPDATE"
         let rows = try run([PostgresStatement(lock, [.integer(mark.epoch)])], on: connection)[0]
+        // The lock is a transaction too. If it waited for the standby, the commit before it is there.
+        if connection.doubtAboutCommit != nil {
+          pause()
+          continue
+        }
         let commits = rows.count == 0 ? nil : try rows.integer(0, 0)
         if let commits, commits >= mark.commits { return }
         throw StoreError(.unavailable, "PostgreSQL broke the connection, and did not make the change: \(cause.message)")
@@ -132,6 +138,20 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   /// Waits before the next try to reach the server. Nothing else can happen on the writer's thread meanwhile.
   private func pause() { usleep(200_000) }
+}
+
+extension PostgresConnection {
+  /// Why the commit of the last call may be on this server only: its wait for a synchronous standby was cancelled
+  /// (WARNING 01000) or ended with the connection (WARNING 57P01). The server answers both with success. `nil` if the
+  /// commit is as safe as the server promises.
+  fileprivate var doubtAboutCommit: PostgresError? {
+    guard let warning = notices.first(where: { $0.isWarning && ["01000", "57P01"].contains($0.sqlState) }) else {
+      return nil
+    }
+    return PostgresError(
+      .brokenConnection, "PostgreSQL warned in a commit: \(warning.message)", sqlState: warning.sqlState,
+      isOutcomeUnknown: true)
+  }
 }
 
 /// What a group's commit is recognised by.
