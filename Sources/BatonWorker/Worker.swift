@@ -70,6 +70,8 @@ public final class Worker: Service {
     var processes: ProcessRegistry?
     /// The connection to the host; `nil` before `run`, and if `WorkerConfiguration.probesHost` is off.
     var host: WorkerHost?
+    /// The file of receipts; `nil` before `run`.
+    var kept: KeptReceipts?
     /// The limit of processor time for commands that do not require external power.
     var limit: CPULimit?
     /// What commands must not open.

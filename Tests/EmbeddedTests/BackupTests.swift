@@ -35,6 +35,34 @@ import Testing
     }
   }
 
+  /// The worker has kept its receipts in its data folder.
+  @Test func `an old backup is noticed although the worker was started again too`() async throws {
+    defer { scene.tidy() }
+    try await withWorker {
+      try await scene.run { try await self.losesItsStore($0, after: .afterThreeBatches) }
+    }
+    try scene.restoreBackup()
+    try await withWorker {
+      try await scene.run { coordinator in
+        while try await !coordinator.hostReports().contains(where: { $0.state == .ready }) { await Task.yield() }
+        #expect(try await coordinator.store.fleet().isPaused)
+        #expect(scene.lines.withLock { $0.contains { $0.hasPrefix("error: the store went backwards") } })
+      }
+    }
+  }
+
+  private func withWorker(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let worker = scene.worker(name.rawValue)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await worker.run() }
+      group.addTask { try await body() }
+      try await group.next()
+      group.cancelAll()
+      // The worker writes its receipts at the end.
+      while let ended = await group.nextResult() { _ = ended }
+    }
+  }
+
   /// Commits six batches, and makes the backup on the way.
   private func losesItsStore(_ coordinator: Coordinator, after backup: Backup) async throws {
     var definition = Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)

@@ -124,6 +124,9 @@ package struct WorkerCore: Sendable {
   /// Sets the worker's secret. Call it once, before the first connection.
   package mutating func prove(with secret: [UInt8]) { self.secret = secret }
 
+  /// Sets the receipts that an earlier process of this worker has kept. Call it once, before the first connection.
+  package mutating func remember(_ receipts: [Receipt]) { self.receipts = receipts }
+
   /// Reads from a launch without a copy, which would cost more than the reading. Returns `nil` if the launch is not
   /// known.
   package func launch<Value>(_ key: LaunchKey, _ body: (borrowing WorkerLaunch) -> Value) -> Value? {

@@ -34,6 +34,7 @@ extension Worker {
     defer { extendLifetime(lock) }
     let secret = try ownSecret(folders)
     state.withLock { $0.core.prove(with: secret) }
+    readReceipts(data: folders.data)
     let processes = ProcessRegistry(
       folders: folders, adoptsOrphans: configuration.ownsProcess, groups: launchGroups(folders))
     state.withLock { $0.processes = processes }
@@ -48,7 +49,18 @@ extension Worker {
     state.withLock { ($0.host, $0.limit) = (host, limit) }
     if let host { await lookAtHost(host) }
     let connector = try self.connector ?? GRPCConnector(configuration, logger: logger)
-    let why = try await withThrowingTaskGroup(of: String?.self) { group in
+    let why = try await writingLastReceipts {
+      try await self.runLoops(connector, host, processes, folders)
+    }
+    if !why.isEmpty { throw WorkerError(why) }
+  }
+
+  /// Connects, and runs what is assigned, until the worker ends.
+  /// - Returns: the reason; an empty text for a shutdown.
+  private func runLoops(
+    _ connector: any Connector, _ host: WorkerHost?, _ processes: ProcessRegistry, _ folders: WorkerFolders
+  ) async throws -> String {
+    try await withThrowingTaskGroup(of: String?.self) { group in
       group.addTask { try await self.connectionLoop(connector) }
       group.addTask { try await self.tickLoop() }
       group.addTask {
@@ -75,7 +87,6 @@ extension Worker {
       }
       return ""
     }
-    if !why.isEmpty { throw WorkerError(why) }
   }
 
   /// The secret that proves that later processes of this worker belong to the same worker. It is stored in the data
@@ -171,13 +182,17 @@ extension Worker {
   /// Handles one connection until it is closed.
   func serve(_ connection: Connection) async throws {
     open(connection)
-    defer { close() }
+    defer {
+      close()
+      writeReceiptsIfDue(isLast: true)
+    }
     while let messages = await connection.down.receive() {
       for case .welcome in messages { welcomed() }
       decide { core in
         let now = clocks.instant()
         return messages.flatMap { core.received($0, at: now) }
       }
+      writeReceiptsIfDue()
     }
     let isNews = state.withLock { $0.problems.isEmpty && !$0.isEnding }
     if isNews, !Task.isCancelled { note("the coordinator closed the connection") }
