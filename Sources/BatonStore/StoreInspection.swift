@@ -20,6 +20,8 @@ package struct StoreInspection: Hashable, Sendable {
     case older(Int)
     /// A newer version of Baton wrote the database.
     case newer
+    /// The store has moved to this place, or is the copy of a move that has not ended: no coordinator starts on it.
+    case moved(String)
     /// It is the database of another program.
     case foreign
     /// The file cannot be read as a database, with SQLite's message.
@@ -56,6 +58,9 @@ package struct StoreInspection: Hashable, Sendable {
       return unreadable(connection)
     }
     if tables == [0] { return numbers(connection, "PRAGMA page_count") == [0] ? .missing : .inLog }
+    if let id = ids.first, FileMark.isMark(id) {
+      return .moved(texts(connection, "SELECT place FROM baton_move")?.first ?? "")
+    }
     guard ids == [Int64(Migrations.applicationID)] else { return .foreign }
     return migrationState(connection)
   }

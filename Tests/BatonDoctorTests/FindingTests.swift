@@ -47,6 +47,21 @@ struct FindingTests {
   }
 
   @Test(
+    "the replication of PostgreSQL says what survives",
+    arguments: [
+      (.none, .ok, "comes back with the server's disk"), (.asynchronous(connected: 1), .warning, "may lose"),
+      (.synchronous(names: "b", connected: 1), .ok, "survives a failover"),
+      (.synchronous(names: "b", connected: 0), .problem, "no commit is answered"),
+      (.isStandby, .problem, "takes no writes"),
+    ] as [(PostgresInspection.Replication, Finding.Level, String)])
+  func replication(found: PostgresInspection.Replication, level: Finding.Level, text: String) {
+    var facts = Self.healthy
+    facts.postgres = PostgresInspection(address: "postgresql://db/baton", state: .found(found, synchronousCommit: "on"))
+    let finding = facts.findings.first { $0.check == "replication" }
+    #expect(finding?.level == level && finding?.found.contains(text) == true)
+  }
+
+  @Test(
     "an interpreter among the allowed commands allows everything",
     arguments: [
       ("/bin/sh", true), ("/usr/bin/python3.12", true), ("/usr/bin/*", true), ("/**", true), ("/usr/bin/env", true),

@@ -17,6 +17,7 @@ final class FakeBackend: Backend {
   let ups = Mutex<[UpOptions]>([])
   let coordinators = Mutex<[CoordinatorOptions]>([])
   let backups = Mutex<[String]>([])
+  let moves = Mutex<[String]>([])
   let examinations = Mutex<[DoctorOptions]>([])
   /// What `baton doctor` finds.
   let host: HostFacts
@@ -71,6 +72,16 @@ final class FakeBackend: Backend {
     backups.withLock { $0.append("\(folder) \(file)") }
     if let error { throw error }
     return .example(file)
+  }
+
+  func moveStore(
+    _ options: CoordinatorOptions, to target: MoveTarget, _ move: StoreMove.Options
+  ) async throws -> StoreMove.Summary {
+    moves.withLock { $0.append("\(options.dataFolder ?? "-") \(target)\(move.isRehearsal ? " rehearsal" : "")") }
+    if let error { throw error }
+    move.copied("request", 2)
+    for step in StoreMove.Step.allCases { try move.reached(step) }
+    return StoreMove.Summary(requests: 2, rows: 9)
   }
 
   func examineHost(_ options: DoctorOptions) async -> HostFacts {

@@ -7,12 +7,13 @@ import Synchronization
 struct StoreCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "store",
-    abstract: "Copy the coordinator's store.",
+    abstract: "Copy or move the coordinator's store.",
     discussion: """
       Examples:
         baton store backup /var/backups/baton/monday.sqlite
+        baton store move --to postgres://baton@db.example.com/baton
       """,
-    subcommands: [StoreBackupCommand.self])
+    subcommands: [StoreBackupCommand.self, StoreMoveCommand.self])
 }
 
 struct StoreBackupCommand: AsyncParsableCommand, Sendable {

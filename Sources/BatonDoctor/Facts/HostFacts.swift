@@ -15,6 +15,8 @@ package struct HostFacts: Hashable, Sendable {
   /// The worker's data folder; `nil` if the host is not checked as a worker.
   package var work: Folder?
   package var database: StoreInspection?
+  /// The server with the store; `nil` if the store is in the data folder.
+  package var postgres: PostgresInspection?
   /// The id of the process that has the store open; `nil` if no process has it open, or if this is not known.
   package var holder: Int32?
   package var tokens: [Token] = []

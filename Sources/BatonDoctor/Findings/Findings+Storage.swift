@@ -4,8 +4,44 @@ import BatonStore
 /// Findings about data folders: their file system, their free room, their permissions, and how fast writes are durable.
 extension HostFacts {
   var storageFindings: [Finding] {
-    (store.map { $0.findings(named: "data folder", user: user, isStore: true) + databaseFindings } ?? [])
+    (store.map { $0.findings(named: "data folder", user: user, isStore: true) + databaseFindings + postgresFindings }
+      ?? [])
       + (work.map { $0.findings(named: "worker's folder", user: user, isStore: false) } ?? [])
+  }
+
+  /// What the server's replication means for a commit that was answered.
+  private var postgresFindings: [Finding] {
+    guard let postgres else { return [] }
+    func finding(_ level: Finding.Level, _ found: String, _ remedy: String? = nil) -> [Finding] {
+      [Finding(.storage, "replication", level, "\(postgres.address) \(found)", remedy: remedy)]
+    }
+    switch postgres.state {
+    case .unreachable(let why):
+      return finding(.problem, "cannot be used: \(why)", "correct the setting 'store', or the server")
+    case .found(.isStandby, _):
+      return finding(
+        .problem, "is a standby, which takes no writes",
+        "name the primary, or all servers with target_session_attrs=read-write")
+    case .found(.none, _):
+      return finding(
+        .ok, "has no standby: what was answered comes back with the server's disk, or with a backup up to its time")
+    case .found(.asynchronous(let connected), _):
+      return finding(
+        .warning,
+        "has \(connected) standby(s) that no commit waits for: a failover may lose what was answered; this is noticed, and "
+          + "the fleet is paused",
+        "set synchronous_standby_names, if answered commits have to survive the loss of the server")
+    case .found(.synchronous(let names, 0), _):
+      return finding(
+        .problem,
+        "waits for a standby (synchronous_standby_names = \(names)), and none is connected: no commit is answered",
+        "start the standby, or empty synchronous_standby_names")
+    case .found(.synchronous(let names, _), let commit):
+      return finding(
+        .ok,
+        "waits for a standby (synchronous_standby_names = \(names), synchronous_commit = \(commit)): what was answered "
+          + "survives a failover to it")
+    }
   }
 
   private var databaseFindings: [Finding] {
@@ -31,6 +67,12 @@ extension HostFacts {
         Finding(
           .storage, "database", .problem, "it was written by a newer version of Baton\(use)",
           remedy: "install that version, or a later one: this one does not open it")
+      ]
+    case .moved(let place):
+      return [
+        Finding(
+          .storage, "database", .problem, "the store is not here: it moved, or is moving, from or to \(place)",
+          remedy: "set 'store' (BATON_STORE) to where it is; give 'baton store move' once more if it was interrupted")
       ]
     case .foreign:
       return [

@@ -39,7 +39,7 @@ extension SQLiteStore {
     folder: String, to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary {
     guard FileIdentity(of: folder + "/" + StoreFolder.databaseName) != nil else {
-      throw StoreError(.notFound, "There is no store in \(folder): no file \(StoreFolder.databaseName).")
+      throw StoreError.noStore(folder)
     }
     let folder = try StoreFolder(folder)
     defer { folder.release() }
@@ -51,6 +51,7 @@ extension SQLiteStore {
         let queue = try DatabaseQueue(path: folder.databasePath, configuration: configuration)
         defer { try? queue.close() }
         return try await queue.read { db in
+          if let mark = try FileMark.read(db) { throw mark.refusal }
           try Migrations.expectOurs(db)
           return try copy.run(from: db)
         }

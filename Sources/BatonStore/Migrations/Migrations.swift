@@ -30,6 +30,7 @@ enum Migrations {
   static func run(on writer: any DatabaseWriter, incarnation: String?) throws {
     let migrator = migrator(incarnation: incarnation)
     try writer.read { db in
+      if let mark = try FileMark.read(db) { throw mark.refusal }
       if try migrator.hasBeenSuperseded(db) {
         throw StoreError(
           .newerVersion, "The database was written by a newer version of Baton; run that version, or a later one.")

@@ -12,7 +12,7 @@ struct PostgresMigrations {
   let server: PostgresServer
 
   /// The number of the lock that lets one coordinator at a time look at the schema: "baton" as ASCII.
-  private static let lock = 0x6261_746f_6e
+  static let lock = 0x6261_746f_6e
 
   /// - Parameter incarnation: the name of a store that is made here.
   /// - Throws: `.newerVersion` if a newer version of Baton has made the tables, and says that this version must not
@@ -68,6 +68,7 @@ struct PostgresMigrations {
         PostgresStatement("SELECT version, made_by, coalesce(oldest_writer, version) FROM baton_schema"),
         PostgresStatement("SELECT to_regclass('request') IS NOT NULL OR to_regclass('store') IS NOT NULL"),
       ], deadline: deadline)
+    if let mark = try PostgresMark.read(connection, deadline: deadline) { throw mark.refusal }
     if found[0].count > 0 {
       try check(
         version: try found[0].integer(0, 0), madeBy: try found[0].text(0, 1),

@@ -39,7 +39,9 @@ extension LiveBackend {
     do {
       let setup = try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
       facts.store = FolderProbe.look(at: setup.dataFolder, syncing: .seconds(1))
-      facts.database = StoreInspection(folder: setup.dataFolder)
+      // A data folder may have the file of a store that has moved away.
+      facts.database = setup.postgres == nil ? StoreInspection(folder: setup.dataFolder) : nil
+      facts.postgres = setup.postgres.map { PostgresInspection($0) }
       facts.holder = HostProbe.holder(of: setup.dataFolder)
       facts.tokens.append(HostProbe.token(setup.dataFolder + "/token", .own))
     } catch {

@@ -205,6 +205,29 @@ struct LiveBackend: Backend {
     try await SQLiteStore.backUp(folder: folder, to: file, report)
   }
 
+  func moveStore(
+    _ options: CoordinatorOptions, to target: MoveTarget, _ move: StoreMove.Options
+  ) async throws -> StoreMove.Summary {
+    let setup = try await asUsage {
+      try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
+    }
+    switch (setup.postgres, target) {
+    case (nil, .postgres(let address)):
+      // Coordinators of another fleet are then refused from the first start on.
+      let key = try SecretFile.read(setup.dataFolder + "/receipt.key")
+      return try await StoreMove.toPostgres(
+        from: setup.dataFolder, to: address, fleet: key.map { ReceiptSeal($0).fleet }, move)
+    case (let address?, .folder(let folder)): return try await StoreMove.toFolder(folder, from: address, move)
+    case (_?, .postgres):
+      throw CommandFailure(.usage, "the settings say that the store is in PostgreSQL: --to is the path of a folder")
+    case (nil, .folder):
+      throw CommandFailure(
+        .usage,
+        "the settings say that the store is in the folder \(setup.dataFolder): --to is postgres://USER@HOST/DATABASE. "
+          + "To move it from PostgreSQL, set BATON_STORE to where it is")
+    }
+  }
+
   /// Runs `body`, and turns errors in flags, the environment or a configuration file into usage errors (exit status
   /// 64).
   private func asUsage<Result>(_ body: () async throws -> Result) async throws -> Result {
