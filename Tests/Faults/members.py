@@ -29,6 +29,8 @@ ENDED_WITHIN_SECONDS = TERM_SECONDS + 3
 GOES_ON_WITHIN_SECONDS = 20
 SUBMITTED_WITHIN_SECONDS = 20
 STARTS_WITHIN_SECONDS = 40
+# The only fault that lasts longer than a lease.
+ENDS_LAUNCHES = "PostgreSQL stopped past the lease"
 PUT_OFF = "submissions of jobs that were put off"
 # What a coordinator says when the store lacks its commits, or those of another coordinator.
 SET_BACK = b"lacks changes"
@@ -309,16 +311,18 @@ def difference(one, two):
 
 
 def check_launches(bench, fleet, new, kinds):
-    """No launch may have ended early, because each fault was shorter than a lease; and a launch may begin only after
-    the one before it has ended."""
+    """No launch may have ended early if each fault was shorter than a lease; and a launch may begin only after the one
+    before it has ended."""
     names = ", ".join(f"'{job.identifier}'" for job in new)
     ended = fleet.rows(
         "SELECT i.name, l.number, h.name, l.outcome, l.reason FROM launch l JOIN request r ON r.id = l.request"
         f" JOIN identifier i ON i.id = r.identifier JOIN host h ON h.id = l.host WHERE i.name IN ({names})"
         " AND l.outcome IS DISTINCT FROM 'finished'")  # fmt: skip
-    bench.expect(not ended, f"after {kinds} launches have ended early: {ended}")
+    bench.expect(not ended or ENDS_LAUNCHES in kinds, f"after {kinds} launches have ended early: {ended}")
+    # Times of clocks that are years apart cannot be compared.
+    too_late = "" if fleet.own_environment else " OR l.ended_at > n.started_at"
     beside = fleet.rows(
         "SELECT l.request, l.number FROM launch l JOIN launch n ON n.request = l.request AND n.number = l.number + 1"
-        " WHERE l.ended_at IS NULL OR l.ended_at > n.started_at")  # fmt: skip
+        f" WHERE l.ended_at IS NULL{too_late}")  # fmt: skip
     bench.expect(not beside, f"after {kinds} two launches of a request ran at the same time: {beside}")
     jobs.check_launches(bench, fleet)

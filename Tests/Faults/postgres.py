@@ -18,6 +18,10 @@ NAMES = ["one", "two", "three"]
 YEAR = 365 * 86400
 # How far the clock of each coordinator is off when it starts, in seconds.
 CLOCKS = {"one": 0, "two": 3 * YEAR, "three": -2 * YEAR}
+JUMPS = [size for size in SIZES if size <= YEAR]
+# The steward deletes what ended 30 days ago by its own wall clock. With these clocks it would delete at once what others
+# have ended. So the clocks are less than this time apart, after all jumps too.
+RETENTION = {"BATON_RETENTION_ENDED": "3650d"}
 # A request with a delay is promoted by the steward. The clock of a coordinator that follows it is behind it for up to a
 # second, and so is the time that it counts from.
 DELAY_SECONDS, EARLY_SECONDS, LATE_SECONDS = 6, 3, 60
@@ -30,7 +34,8 @@ def run(bench):
     for name, seconds in CLOCKS.items():
         shims[name].clock_offset = seconds * 10**9
     with Database() as server:
-        group = [Member(bench, name, server, runtime, environment=shims[name].environment) for name in NAMES]
+        environments = {name: shim.environment | RETENTION for name, shim in shims.items()}
+        group = [Member(bench, name, server, runtime, environment=environments[name]) for name in NAMES]
         for member in group:
             member.shim = shims[member.name]
         with fleets.come_up(*group) as members:
@@ -96,6 +101,15 @@ def stop_server(bench, members):
     server.signal(signal.SIGCONT)
 
 
+def stop_server_for_long(bench, members):
+    """For longer than the coordinators wait for an answer, and than leases last. Launches end, and their requests must
+    go on where they were."""
+    server = members[0].server
+    server.signal(signal.SIGSTOP)
+    time.sleep(fleets.LEASE_SECONDS + bench.random.uniform(1, 6))
+    server.signal(signal.SIGCONT)
+
+
 def end_connections(bench, members):
     for _ in range(bench.random.randint(1, 3)):
         ended = members[0].rows(
@@ -141,9 +155,9 @@ def restart_all(bench, members):
 
 
 def jump(bench, members):
-    """Moves the clock of each coordinator while it runs, by up to ten years."""
+    """Moves the clock of each coordinator while it runs, by up to a year."""
     for member in members:
-        reads, seconds = member.shim.clock_reads, bench.random.choice([-1, 1]) * bench.random.choice(SIZES)
+        reads, seconds = member.shim.clock_reads, bench.random.choice([-1, 1]) * bench.random.choice(JUMPS)
         member.shim.clock_offset = CLOCKS[member.name] * 10**9 + seconds * 10**9
         bench.expect(until(5, lambda: member.shim.clock_reads > reads), f"{member.name} does not read its clock")
         bench.note(f"the clock of {member.name} jumps to {member.shim.clock_offset / 1e9:+.0f} s")
@@ -179,6 +193,7 @@ def expand_schema(bench, members):
 FAULTS = {
     "PostgreSQL killed": kill_server,
     "PostgreSQL stopped": stop_server,
+    fleets.ENDS_LAUNCHES: stop_server_for_long,
     "connections ended": end_connections,
     "coordinator killed": kill_coordinator,
     "coordinator stopped": stop_coordinator,

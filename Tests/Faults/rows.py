@@ -30,7 +30,7 @@ from bench import Row
 TABLE = [
     Row("simulation", simulation.run, 10_000, 100_000),
     Row("disk-slow", disks.slow, 5, 200),
-    Row("postgres", postgres.run, 5, 100),
+    Row("postgres", postgres.run, 6, 100),
     Row("postgres-commits", commits.run, 5, 100),
     Row("postgres-standby", standbys.run, 3, 50),
     Row("postgres-full", used_up.run, 6, 60),
