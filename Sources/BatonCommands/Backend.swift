@@ -6,7 +6,8 @@ package import BatonStore
 /// What the commands of `baton` need beside parsing and printing: a coordinator to talk to, in this process or
 /// elsewhere, and the facts of this host. The `baton` binary passes `LiveBackend`; tests pass a fake.
 package protocol Backend: Sendable {
-  /// Connects to the coordinator that listens at `target`, and calls `body` with it.
+  /// Connects to the coordinator that listens at `target`, and calls `body` with it. Of several addresses, the first
+  /// whose coordinator answers is used.
   /// - Returns: what `body` returns.
   /// - Throws: `CoordinatorUnreachable` within five seconds if nothing answers or the coordinator does not accept the
   ///   token; a `CommandFailure` with status `usage` if `target` is malformed; and every error of `body`. If the
@@ -16,7 +17,7 @@ package protocol Backend: Sendable {
   ) async throws -> Result
 
   /// Connects to the coordinator of another machine or another user for the first time, and shows it the token.
-  /// - Parameter address: `HOST:PORT`.
+  /// - Parameter address: `HOST:PORT`, or several separated by commas, of which the first that answers is used.
   /// - Returns: what to keep of the login, and whom the coordinator takes the caller for.
   /// - Throws: `CoordinatorUnreachable` if it is not the fleet with this pin, or does not accept the token; a
   ///   `CommandFailure` with status `usage` if the address is malformed.
@@ -63,7 +64,7 @@ package protocol Backend: Sendable {
 
 /// Where a client command connects to.
 package struct ConnectionTarget: Hashable, Sendable {
-  /// `HOST:PORT` as the person wrote it.
+  /// `HOST:PORT`, or several separated by commas, as the person wrote it.
   package var endpoint: String
   /// The file that `BATON_TOKEN_FILE` names; `nil` means the token file that the coordinator published for this user.
   package var tokenFile: String?

@@ -45,7 +45,8 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Fleet",
         subcommands: [
-          HostsCommand.self, HostCommand.self, FleetCommand.self, DrainCommand.self, UndrainCommand.self,
+          CoordinatorsCommand.self, HostsCommand.self, HostCommand.self, FleetCommand.self, DrainCommand.self,
+          UndrainCommand.self,
           EvictCommand.self, PauseCommand.self, ResumeCommand.self, StoreCommand.self, SimulateCommand.self,
           DoctorCommand.self,
         ]),

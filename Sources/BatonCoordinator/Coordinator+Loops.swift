@@ -75,6 +75,33 @@ extension Coordinator {
     }
   }
 
+  /// Stores each second what running launches have reported since their last checkpoints, so that operators who ask
+  /// another coordinator see it. At most `updatesAtOnce` launches are written in a second; the others follow.
+  func updateLoop() async throws {
+    while true {
+      try await clocks.sleep(Self.tenureInterval)
+      let updates = state.withLock { $0.core.takeUntoldUpdates(Self.updatesAtOnce) }
+      if updates.isEmpty { continue }
+      do {
+        try await store.noteUpdates(updates)
+      } catch let error as StoreError where !error.endsCoordinator {
+        // They are only for people to see, so an overloaded store need not take them now.
+        state.withLock { $0.core.keepUntold(updates) }
+      }
+    }
+  }
+
+  private static let updatesAtOnce = 256
+
+  /// Keeps where this coordinator serves, so that operators learn it from any coordinator.
+  func announce(_ place: CoordinatorPlace) async throws {
+    do {
+      try await persistently { try await store.serve(at: place) }
+    } catch let error as StoreError {
+      note(error, while: "storing where this coordinator listens")
+    }
+  }
+
   /// How often housekeeping runs. If the machine dies, the steady clock loses at most this much time.
   private static let housekeepingInterval = Duration.seconds(60)
 

@@ -53,7 +53,7 @@ extension Coordinator {
     guard let record = try await store.request(identifier, number: number) else {
       throw OperatorError.notFound(notFound(identifier, number))
     }
-    return withUpdates(record)
+    return try await withUpdates(record)
   }
 
   /// The request with this number. Without a number, the request that `choice` selects.
@@ -64,7 +64,7 @@ extension Coordinator {
     guard number == nil, current.state.isPending, current.launches == 0, try await prefersRan(to: current, choice),
       let ran = try await store.lastLaunched(identifier)
     else { return current }
-    return withUpdates(ran)
+    return try await withUpdates(ran)
   }
 
   private func prefersRan(to waiting: RequestRecord, _ choice: RequestChoice) async throws -> Bool {
@@ -91,21 +91,28 @@ extension Coordinator {
   }
 
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
-    try await store.requests(filter, after: after, limit: limit).map(withUpdates)
+    try await withUpdates(store.requests(filter, after: after, limit: limit))
   }
 
-  /// The record with every time on the wall clock, and with what its running launch has reported since its last
-  /// checkpoint.
-  func withUpdates(_ record: RequestRecord) -> RequestRecord {
-    var record = record.onWallClock(at: now().moment)
-    guard record.state == .running else { return record }
-    let launch = LaunchKey(request: record.id, number: record.launches)
-    guard let update = state.withLock({ $0.core.updates[launch] }) else { return record }
-    record.title = update.title ?? record.title
-    record.subtitle = update.subtitle ?? record.subtitle
-    record.progress.completedUnits = update.completedUnits ?? record.progress.completedUnits
-    record.progress.totalUnits = update.totalUnits ?? record.progress.totalUnits
-    return record
+  func withUpdates(_ record: RequestRecord) async throws -> RequestRecord { try await withUpdates([record])[0] }
+
+  /// The records with every time on the wall clock, and with what their running launches have reported since their last
+  /// checkpoints: to this coordinator, or to another one, which tells of it every second.
+  private func withUpdates(_ records: [RequestRecord]) async throws -> [RequestRecord] {
+    let running = records.filter { $0.state == .running }
+    let (own, foreign) = state.withLock { state in
+      (
+        running.compactMap { state.core.updates[$0.lastLaunch] },
+        store.isShared ? running.filter { !state.core.hears($0.lastLaunch) } : []
+      )
+    }
+    let others = foreign.isEmpty ? [] : try await store.updates(of: foreign.map(\.id))
+    let updates = Dictionary((own + others).map { ($0.launch, $0) }, uniquingKeysWith: { $1 })
+    let moment = now().moment
+    return records.map { record in
+      let record = record.onWallClock(at: moment)
+      return updates[record.lastLaunch].map(record.updated) ?? record
+    }
   }
 
   /// Calls `body` with the request now and after every change, until the request has ended or the coordinator shuts
@@ -118,13 +125,21 @@ extension Coordinator {
       var last: RequestRecord?
       while !watchers.isClosed {
         try Task.checkCancellation()
-        guard let record = try await store.request(first.id).map(withUpdates) else { return }
+        guard let stored = try await store.request(first.id) else { return }
+        let record = try await withUpdates(stored)
         if record != last { try await body(record) }
         if record.state.isEnded { return }
         last = record
-        await signal.wait()
+        try await nextChange(signal)
       }
     }
+  }
+
+  /// Waits for the next change of a request that is watched. Of a request that runs at another coordinator nothing is
+  /// heard but what that one stores, so while there are others this returns at least every second.
+  func nextChange(_ signal: Signal) async throws {
+    guard state.withLock({ $0.core.hasOthers }) else { return await signal.wait() }
+    try await signal.wait(atMost: { [clocks] in try await clocks.sleep(.seconds(1)) })
   }
 
   package func cancel(_ selection: RequestSelection, by principal: String) async throws -> [Cancellation] {
@@ -155,7 +170,7 @@ extension Coordinator {
       try await self.store.redefine(found.id, as: definition, at: self.now().moment)
     }
     if record.state == .ready { decide { $0.core.becameReady(record) } }
-    return withUpdates(record)
+    return try await withUpdates(record)
   }
 
   private func appliedDefinition(for identifier: JobIdentifier) throws -> DefinitionID {
@@ -278,11 +293,28 @@ extension Coordinator {
     }
   }
 
+  package func coordinators() async throws -> [CoordinatorReport] {
+    let records = try await translating {
+      try await self.store.coordinators(endedSince: self.now().steady + (.zero - Self.endedShown))
+    }
+    let fleet = snapshot()
+    return records.map { record in
+      CoordinatorReport(
+        number: record.epoch, place: record.place, hosts: record.hosts, isSteward: record.isSteward && !record.isEnded,
+        answers: record.epoch == fleet.epoch,
+        beatAge: record.isEnded ? nil : fleet.standing.beatAge(of: record.epoch, at: fleet.now.instant),
+        isEnded: record.isEnded, endedFor: record.endedAt.map { max(.zero, fleet.now.steady - $0) })
+    }
+  }
+
+  /// How long a coordinator that has ended is listed.
+  private static let endedShown = Duration.seconds(3600)
+
   /// Every known host with the time at which it was last heard of. The ages of conditions are as of now; they are
   /// unknown for a host that was last heard of before a restart.
   package func hosts() -> [(state: HostState, lastSeenAt: Timestamp?)] {
     let fleet = snapshot()
-    return fleet.hostNames.compactMap { name in fleet.host(name).map { ($0, fleet.lastSeen[name]) } }
+    return fleet.hostNames.compactMap { name in fleet.host(name).map { ($0, fleet.lastSeenAt(name)) } }
   }
 
   /// For each identifier, why no host could run its definition at present; nil if some host could run it now or soon.
@@ -357,5 +389,23 @@ extension Coordinator {
       return "\(host): \(first.text)"
     }
     return hosts.first.map { "\($0.0): \(Obstacle.hostGone.text)" }
+  }
+}
+
+extension RequestRecord {
+  fileprivate var lastLaunch: LaunchKey { LaunchKey(request: id, number: launches) }
+
+  /// The record with what its running launch has reported since its last checkpoint. Units never go back behind the
+  /// checkpoint: an update of another coordinator may be older than it.
+  fileprivate func updated(_ update: LaunchUpdate) -> RequestRecord {
+    guard state == .running else { return self }
+    var record = self
+    record.title = update.title ?? title
+    record.subtitle = update.subtitle ?? subtitle
+    let completed = update.completedUnits ?? progress.completedUnits
+    guard completed >= progress.completedUnits else { return record }
+    record.progress.completedUnits = completed
+    record.progress.totalUnits = update.totalUnits ?? progress.totalUnits
+    return record
   }
 }

@@ -11,7 +11,10 @@ extension Coordinator {
   package func simulateLaunch(
     _ identifier: JobIdentifier, number: Int?, on host: HostName?
   ) async throws -> SimulatedLaunch {
-    if let host { try requireKnown(host) }
+    if let host {
+      try requireKnown(host)
+      try await requireOwn(host)
+    }
     let record = try await pendingRequest(identifier, number)
     try await learn(record.definition)
     let (place, offer) = decide { $0.core.planSimulated(record, on: host, SpanID.random) }
@@ -24,6 +27,20 @@ extension Coordinator {
     launched = assignment
     return SimulatedLaunch(
       identifier: identifier, number: record.number, launch: assignment.launch.number, host: reservation.host)
+  }
+
+  /// Throws if another coordinator serves the host, with where that one is: a simulated launch or condition begins at
+  /// the coordinator that has the connection to the host.
+  private func requireOwn(_ host: HostName) async throws {
+    let owner = state.withLock { state -> Int64? in
+      guard let known = state.core.dispatcher.hosts[host], known.lease == .elsewhere else { return nil }
+      return known.servedBy?.epoch
+    }
+    guard let owner else { return }
+    let other = try await coordinators().first { $0.number == owner && !$0.isEnded }
+    throw OperatorError.conflict(
+      "host '\(host)' is served by another coordinator" + (other.map { ", \($0.words)" } ?? "")
+        + ": a simulation begins there, so ask that one")
   }
 
   private func pendingRequest(_ identifier: JobIdentifier, _ number: Int?) async throws -> RequestRecord {
@@ -72,11 +89,21 @@ extension Coordinator {
     _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
   ) async throws {
     try requireKnown(host)
+    try await requireOwn(host)
     let isConnected = decide { state in
       state.core.decide { $0.simulate(overrides, on: host, lasting: lasting).effects }
     }
     guard isConnected else {
       throw OperatorError.conflict("the worker of host '\(host)' is not connected: look at 'baton hosts'")
     }
+  }
+}
+
+extension CoordinatorReport {
+  /// How people find it: its number, the name of its machine, and where it serves operators.
+  package var words: String {
+    let address = place.operators ?? place.workers
+    return "number \(number)" + (place.name.isEmpty ? "" : " on \(place.name)")
+      + (address.isEmpty ? "" : " (\(address))")
   }
 }

@@ -35,7 +35,6 @@ package final class Coordinator: Sendable {
   let callAudit: CallAudit
   /// Counts the calls of operators and the joins of hosts.
   let callMeter: CallMeter
-  let waiting = WaitingHosts()
   private let attachment = Signal()
   /// The error that ends this coordinator.
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)
@@ -209,6 +208,7 @@ package final class Coordinator: Sendable {
       if store.isShared, let identities = settings.identities {
         group.addTask { try await self.identityLoop(identities) }
       }
+      if store.isShared { group.addTask { try await self.updateLoop() } }
       if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
       try await group.next()
       group.cancelAll()

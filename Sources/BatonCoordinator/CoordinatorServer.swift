@@ -10,6 +10,12 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A coordinator that listens. Its own user reaches it through a Unix socket; workers and operators of other users and
 /// other machines reach it over TLS. No TCP listener without TLS takes a credential: HTTP without TLS answers health
 /// checks alone.
@@ -299,6 +305,7 @@ package struct CoordinatorServer: Service {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await serveSocket(folder, workers.port) }
       if let http = bound.http, http.hasSocket { group.addTask { try await serveHTTPSocket(folder, http) } }
+      group.addTask { [bound] in try await coordinator.announce(Self.place(bound, coordinator.settings.version)) }
       defer { group.cancelAll() }
       group.addTask { [bound] in
         await socketReadiness.wait()
@@ -309,6 +316,18 @@ package struct CoordinatorServer: Service {
       }
       try await group.waitForAll()
     }
+  }
+
+  /// Where other machines reach the coordinator. One that listens on every address is named by its machine.
+  static func place(_ bound: Addresses, _ version: String) -> CoordinatorPlace {
+    let machine = ProcessInfo.processInfo.hostName
+    func reached(_ address: HostPort) -> String {
+      let isAny = ["0.0.0.0", "::"].contains(address.host)
+      return "\(isAny ? HostPort(host: machine, port: address.port) : address)"
+    }
+    return CoordinatorPlace(
+      name: machine, version: version, workers: reached(bound.workers), operators: bound.operators.map(reached),
+      https: bound.https.map(reached))
   }
 
   /// Serves workers and operators of this user on a Unix socket. Only this user and root can write to its folder, so no

@@ -9,6 +9,9 @@ struct FleetSnapshot: Sendable {
   var lastSeen: [HostName: Timestamp]
   var conditionsCame: [HostName: Instant]
   var now: Now
+  var standing: Standing
+  /// The number of the coordinator that has made this copy.
+  var epoch: Int64
 
   var hostNames: [HostName] { dispatcher.hosts.keys.sorted() }
 
@@ -18,6 +21,27 @@ struct FleetSnapshot: Sendable {
     guard var state = dispatcher.hosts[name] else { return nil }
     state.host.conditions = state.host.conditions.aged(by: conditionsCame[name].map { now.instant - $0 })
     return state
+  }
+
+  /// When the host was last heard of. A host that is connected to another coordinator was there at that coordinator's
+  /// last beat.
+  func lastSeenAt(_ name: HostName) -> Timestamp? {
+    guard let state = dispatcher.hosts[name], state.lease == .elsewhere, state.isPresent, let owner = state.servedBy,
+      let beatAge = standing.beatAge(of: owner.epoch, at: now.instant), let age = age(of: state)
+    else { return lastSeen[name] }
+    return max(now.date + (.zero - max(beatAge, age)), lastSeen[name] ?? now.date)
+  }
+
+  /// How long ago the facts of a host at another coordinator were read; nil if this coordinator serves the host, or if
+  /// it has not read them yet.
+  func age(of state: HostState) -> Duration? {
+    guard state.lease == .elsewhere else { return nil }
+    return standing.heardAt.map { now.instant - $0 }
+  }
+
+  /// The number of the coordinator that serves the host.
+  func coordinator(of state: HostState) -> Int64? {
+    state.lease == .elsewhere ? state.servedBy?.epoch : state.host.hasLease ? epoch : nil
   }
 
   func onWallClock(_ obstacle: Obstacle) -> Obstacle { obstacle.shifted(by: now.date - now.steady) }
@@ -38,7 +62,8 @@ extension Coordinator {
     let now = now()
     return state.withLock {
       FleetSnapshot(
-        dispatcher: $0.core.dispatcher, lastSeen: $0.core.lastSeen, conditionsCame: $0.core.conditionsCame, now: now)
+        dispatcher: $0.core.dispatcher, lastSeen: $0.core.lastSeen, conditionsCame: $0.core.conditionsCame, now: now,
+        standing: $0.core.standing, epoch: $0.core.standing.epoch)
     }
   }
 }

@@ -12,7 +12,8 @@ package import X509
 package struct FleetLogin: Hashable, Sendable {
   /// The fleet's id.
   package var fleet: String
-  /// Where the coordinator listens for operators, `HOST:PORT`.
+  /// Where the coordinator listens for operators, `HOST:PORT`; of several coordinators the addresses, separated by
+  /// commas.
   package var address: String
   /// The fleet's root certificates (PEM).
   package var roots: [String]

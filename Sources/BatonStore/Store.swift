@@ -58,6 +58,12 @@ package protocol Store: Sendable {
   /// Ends the tenure of a coordinator that its caller has seen standing still: nothing of it commits afterwards.
   /// Nothing happens if its beat is not `beat` any more.
   func end(coordinator epoch: Int64, silentSince beat: Int64) async throws
+  /// Keeps where this coordinator serves, so that operators learn it from any coordinator. Call it once it listens.
+  func serve(at place: CoordinatorPlace) async throws
+  /// The coordinators that have not ended, and at most 100 of those that ended since a time on the steady clock, in the
+  /// order of their starts. The time of an end is that of the last stored reading of the clock, which is up to a minute
+  /// old in a store that is not shared.
+  func coordinators(endedSince steady: Timestamp) async throws -> [CoordinatorRecord]
   /// Ends this tenure, so that others take over at once and not only after a term. Nothing happens if no other
   /// coordinator can have the store open.
   func leave() async throws
@@ -134,6 +140,11 @@ package protocol Store: Sendable {
   func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws
   /// Keeps when a person used definitions last, on the steady clock. A pattern that is not known is ignored.
   func noteUses(_ uses: [IdentifierPattern: Timestamp]) async throws
+  /// Keeps what running launches have reported since their last checkpoints, each in place of the one before, for
+  /// operators who ask another coordinator. An update without content takes the one before away.
+  func noteUpdates(_ updates: [LaunchUpdate]) async throws
+  /// What `noteUpdates` kept of the launches of these requests that run now.
+  func updates(of requests: [RequestID]) async throws -> [LaunchUpdate]
   /// Records that a launch was asked to stop. The first reason stays.
   /// - Parameters:
   ///   - process: the worker that reports the expiry; `nil` if the coordinator decided it.
@@ -203,6 +214,15 @@ package protocol Store: Sendable {
   /// - Parameter key: the SHA-256 of the host's public key.
   /// - Throws: `.refused` if there is no such invitation.
   func approve(_ id: [UInt8], key: [UInt8]) async throws
+  /// Notes that a host asks to join with an invitation that needs approval. It counts as waiting for a minute.
+  /// - Parameter host: its time is on the steady clock.
+  /// - Throws: `.refused` if there is no such invitation; `.overloaded` if 8 other keys wait with it.
+  func noteWaiting(_ host: WaitingHost, invitation: [UInt8], key: [UInt8]) async throws
+  /// The hosts that wait, by name and number, with times on the steady clock.
+  func waitingHosts(at steady: Timestamp) async throws -> [WaitingHost]
+  /// Lets the host join that waits under this name and shows this number.
+  /// - Throws: `.notFound` if none does, or if two keys show the number.
+  func approve(_ host: HostName, number: String, at steady: Timestamp) async throws
   /// Keeps another certificate of a host. The one before stays valid until it ends.
   /// - Parameter serial: the certificate by which the host has proven its name.
   /// - Throws: `.refused` if that one is unknown, revoked, or of another host.

@@ -78,6 +78,12 @@ extension VerbStore {
   package func end(coordinator epoch: Int64, silentSince beat: Int64) async throws {
     try await write(.urgent) { try $0.end(coordinator: epoch, silentSince: beat) }
   }
+  package func serve(at place: CoordinatorPlace) async throws {
+    try await write(.urgent) { try $0.serve(at: place) }
+  }
+  package func coordinators(endedSince steady: Timestamp) async throws -> [CoordinatorRecord] {
+    try await read { try $0.coordinators(endedSince: steady) }
+  }
   package func leave() async throws {
     if isShared { try await write(.urgent) { try $0.leave() } }
   }
@@ -138,6 +144,12 @@ extension VerbStore {
   package func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws {
     try await write(.progress) { try $0.notePace(usualBatches) }
   }
+  package func noteUpdates(_ updates: [LaunchUpdate]) async throws {
+    try await write(.progress) { try $0.noteUpdates(updates) }
+  }
+  package func updates(of requests: [RequestID]) async throws -> [LaunchUpdate] {
+    try await read { try $0.updates(of: requests) }
+  }
   package func noteUses(_ uses: [IdentifierPattern: Timestamp]) async throws {
     try await write(.progress) { try $0.noteUses(uses) }
   }
@@ -173,6 +185,15 @@ extension VerbStore {
   }
   package func invite(_ invitation: Invitation, at now: Moment) async throws {
     try await write(.urgent) { try $0.invite(invitation, at: now) }
+  }
+  package func noteWaiting(_ host: WaitingHost, invitation: [UInt8], key: [UInt8]) async throws {
+    try await write(.urgent) { try $0.noteWaiting(host, invitation: invitation, key: key) }
+  }
+  package func waitingHosts(at steady: Timestamp) async throws -> [WaitingHost] {
+    try await read { try $0.waitingHosts(at: steady) }
+  }
+  package func approve(_ host: HostName, number: String, at steady: Timestamp) async throws {
+    try await write(.urgent) { try $0.approve(host, number: number, at: steady) }
   }
   package func invitation(_ id: [UInt8]) async throws -> Invitation? { try await read { try $0.invitation(id) } }
   package func invitations(of host: HostName) async throws -> [Invitation] {

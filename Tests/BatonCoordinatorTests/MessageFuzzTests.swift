@@ -133,7 +133,8 @@ import Testing
       call(OperatorsService.credentials), call(OperatorsService.revokeCredential), call(OperatorsService.audit),
       call(OperatorsService.verifyAudit), call(OperatorsService.cancel), call(OperatorsService.remove),
       call(OperatorsService.pause), call(OperatorsService.redefine), call(OperatorsService.simulateLaunch),
-      call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), stream(OperatorsService.hostPages),
+      call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), call(OperatorsService.coordinators),
+      stream(OperatorsService.hostPages),
       stream(OperatorsService.explainPages), stream(OperatorsService.backup),
       { bytes in
         guard var request = try? Baton_V1_LogsRequest(serializedBytes: bytes) else { return }

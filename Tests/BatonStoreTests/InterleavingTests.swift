@@ -300,6 +300,16 @@ extension Act {
           principal: "somebody"), at: seat.later)
       return ""
     },
+    Act("note a waiting host") { verbs, seat in
+      let waiting = WaitingHost(host: HostName("invited"), number: "\(seat.number)", peer: "", at: seat.later.steady)
+      try verbs.noteWaiting(
+        waiting, invitation: .init(repeating: 9, count: 8), key: .init(repeating: UInt8(seat.number), count: 32))
+      return "waits"
+    },
+    Act("say where it serves") { verbs, seat in
+      try verbs.serve(at: CoordinatorPlace(name: "seat \(seat.number)", version: "1", workers: "a:1"))
+      return ""
+    },
     Act("admit a host") { verbs, seat in
       let certificate = HostCertificate(
         serial: [1, UInt8(seat.number)], host: HostName("invited"),

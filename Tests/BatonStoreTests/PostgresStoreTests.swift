@@ -113,6 +113,38 @@ import Testing
     try await TestDatabase.open(address).close()
   }
 
+  @Test func aStoreOfTheFirstVersionIsUpgraded() async throws {
+    let (address, recent) = (try TestDatabase.empty(), try TestDatabase.make())
+    try run(PostgresSchema.text + ";" + PostgresSchema.rows, on: address)
+    try run(
+      """
+      INSERT INTO store (id, incarnation) VALUES (1, 'old');
+      CREATE TABLE baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text);
+      INSERT INTO baton_schema VALUES (1, '0.1.0', 'ours')
+      """, on: address)
+    let store = try TestDatabase.open(address)
+    #expect(store.receipt.store == "old")
+    try store.demand(fleet: "ours", folder: "/data")
+    #expect(try await store.coordinators(endedSince: someTime.steady).map(\.epoch) == [1])
+    try await store.close()
+    #expect(try columns(address) == columns(recent))
+    // A second start finds nothing to do.
+    try await TestDatabase.open(address).close()
+  }
+
+  /// Every column of Baton's tables, with its type.
+  private func columns(_ address: PostgresAddress) throws -> [String] {
+    let connection = try connect(address)
+    defer { connection.close() }
+    let question = PostgresStatement(
+      """
+      SELECT table_name || ' ' || column_name || ' ' || data_type || ' ' || ordinal_position FROM
+      information_schema.columns WHERE table_schema = current_schema() ORDER BY 1
+      """)
+    let rows = try connection.run(question, deadline: .now + Self.deadline)
+    return try (0..<rows.count).map { try rows.text($0, 0) }
+  }
+
   @Test func aServerThatMayLoseCommitsIsRefused() throws {
     let address = try TestDatabase.make()
     let error = #expect(throws: StoreError.self) { try PostgresStore.open(address) }

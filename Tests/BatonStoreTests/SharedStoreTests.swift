@@ -89,6 +89,64 @@ import Testing
     #expect(try await first.fleet().hosts.map(\.incarnation) == [nil])
   }
 
+  // MARK: What operators see
+
+  @Test(arguments: Way.allCases)
+  func everyCoordinatorListsAllOfThem(way: Way) async throws {
+    let (first, second) = try two(way)
+    _ = try await first.beat(Self.reading)
+    _ = try await first.prepare()
+    let place = CoordinatorPlace(name: "base", version: "1", workers: "base:7420", operators: "base:7422")
+    try await first.serve(at: place)
+    let both = try await second.coordinators(endedSince: someTime.steady)
+    #expect(try await first.coordinators(endedSince: someTime.steady) == both)
+    #expect(both.map(\.epoch) == [first.epoch, second.epoch])
+    #expect(both.map(\.place.workers) == ["base:7420", ""])
+    #expect(both[0].place == place && both[0].hosts == 1 && both[0].isSteward && !both[1].isSteward)
+    try await end(first, by: second)
+    _ = try await second.beat(nil)
+    let after = try await second.coordinators(endedSince: someTime.steady)
+    #expect(after.map(\.isEnded) == [true, false] && after.map(\.endedAt) == [someTime.steady, nil])
+    #expect(after.map(\.hosts) == [0, 1] && after[1].isSteward)
+    let later = try await second.coordinators(endedSince: someTime.steady + .seconds(1))
+    #expect(later.map(\.epoch) == [second.epoch])
+  }
+
+  @Test(arguments: Way.allCases)
+  func whatALaunchReportsBetweenCheckpointsIsReadAtAnotherCoordinator(way: Way) async throws {
+    let (first, second) = try two(way)
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    let launch = try await first.start(definition)
+    #expect(try await second.updates(of: [launch.request]) == [])
+    var update = LaunchUpdate(launch: launch, title: "Greetings", completedUnits: 3, totalUnits: 10)
+    try await first.noteUpdates([update])
+    #expect(try await second.updates(of: [launch.request, RequestID(99)]) == [update])
+    update = LaunchUpdate(launch: launch, subtitle: "Hedy")
+    try await first.noteUpdates([update])
+    #expect(try await second.updates(of: [launch.request]) == [update])
+    try await first.noteUpdates([LaunchUpdate(launch: launch)])
+    #expect(try await second.updates(of: [launch.request]) == [])
+    try await first.noteUpdates([update])
+    _ = try await first.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: someTime)
+    try await first.noteUpdates([update])
+    #expect(try await second.updates(of: [launch.request]) == [], "a launch that has ended")
+  }
+
+  @Test(arguments: Way.allCases)
+  func aHostThatWaitsAtOneCoordinatorIsApprovedAtAnother(way: Way) async throws {
+    let (first, second) = try two(way)
+    let invitation = Invitation(
+      id: [UInt8](repeating: 7, count: 8), host: someHost, digest: .init(repeating: 1, count: 32),
+      end: someTime.date + .seconds(900), principal: "ana", needsApproval: true)
+    try await first.invite(invitation, at: someTime)
+    let waiting = WaitingHost(host: someHost, number: "082514", peer: "ipv4:192.0.2.1:1", at: someTime.steady)
+    try await first.noteWaiting(waiting, invitation: invitation.id, key: .init(repeating: 5, count: 32))
+    #expect(try await second.waitingHosts(at: someTime.steady) == [waiting])
+    try await second.approve(someHost, number: "082514", at: someTime.steady)
+    #expect(try await first.invitation(invitation.id)?.approvedKey == .init(repeating: 5, count: 32))
+  }
+
   // MARK: Tenures
 
   @Test(arguments: Way.allCases)

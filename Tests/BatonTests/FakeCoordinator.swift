@@ -13,6 +13,7 @@ final class FakeCoordinator: OperatorAPI {
     var requests: [RequestRecord] = []
     var details: [RequestDetails] = []
     var hosts: [HostReport] = []
+    var coordinators: [CoordinatorReport] = []
     var explanation = Explanation.waiting
     var trace: RequestTrace?
     var applied: [AppliedDefinition]?
@@ -245,6 +246,11 @@ final class FakeCoordinator: OperatorAPI {
   func hostReports() async throws -> [HostReport] {
     try call("hosts")
     return state.withLock { $0.hosts }
+  }
+
+  func coordinators() async throws -> [CoordinatorReport] {
+    try call("coordinators")
+    return state.withLock { $0.coordinators }
   }
 
   func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {

@@ -127,3 +127,23 @@ extension HostReport {
       owner: .paused(by: "alex", until: nil)),
     usedSlots: 0, running: [], lastSeenAt: now + .seconds(-4000))
 }
+
+extension CoordinatorReport {
+  /// One that has ended, one that answers, the steward, and one that starts.
+  static let examples = [
+    CoordinatorReport(
+      number: 3, place: CoordinatorPlace(name: "anna", version: "0.1.0", workers: "anna:7420"), hosts: 0,
+      isSteward: false, answers: false, isEnded: true, endedFor: .seconds(95)),
+    CoordinatorReport(
+      number: 4,
+      place: CoordinatorPlace(
+        name: "base", version: "0.1.0", workers: "base:7420", operators: "base:7422", https: "base:7443"), hosts: 12,
+      isSteward: false, answers: true, beatAge: .milliseconds(320)),
+    CoordinatorReport(
+      number: 5, place: CoordinatorPlace(name: "dora", version: "0.1.0", workers: "127.0.0.1:7420"), hosts: 1,
+      isSteward: true, answers: false, beatAge: .milliseconds(3400)),
+    CoordinatorReport(
+      number: 6, place: CoordinatorPlace(name: "", version: "", workers: ""), hosts: 0, isSteward: false,
+      answers: false),
+  ]
+}

@@ -3,7 +3,8 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     "run", "up", "coordinator", "validate", "apply", "remove", "schema", "submit", "poke", "list", "show", "watch",
-    "wait", "logs", "explain", "trace", "cancel", "retry", "hosts", "fleet", "drain", "undrain", "evict", "pause",
+    "wait", "logs", "explain", "trace", "cancel", "retry", "coordinators", "hosts", "fleet", "drain", "undrain",
+    "evict", "pause",
     "resume", "login", "logout", "whoami",
     "store", "simulate", "doctor",
   ]

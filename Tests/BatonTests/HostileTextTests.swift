@@ -101,6 +101,13 @@ import Testing
     let coordinator = FakeCoordinator(requests) { state in
       state.details = requests.map(details)
       state.hosts = [host]
+      state.coordinators = [
+        CoordinatorReport(
+          number: 1,
+          place: CoordinatorPlace(
+            name: hostile, version: hostile, workers: hostile, operators: hostile, https: hostile),
+          hosts: 1, isSteward: true, answers: true)
+      ]
       state.explanation = Explanation(
         record: requests[0], verdict: .waiting, lines: [line(nil), line(hostile), line("known")], position: 2,
         advice: "one change starts it: on \(hostile): \(hostile)")
@@ -128,7 +135,7 @@ import Testing
 
   // MARK: Every command, every form
 
-  static let listed = [["list"], ["list", "--state", "pending"], ["hosts"]]
+  static let listed = [["list"], ["list", "--state", "pending"], ["hosts"], ["coordinators"]]
   static let looking = [
     ["show", "com.example.running"], ["show", "com.example.ready"], ["show", "com.example.report"],
     ["show", "com.example.stopped"], ["show", "com.example.held"], ["hosts", hostile], ["hosts", "nope"],

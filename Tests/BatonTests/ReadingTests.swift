@@ -11,6 +11,7 @@ import Testing
   private static let everything = World(RequestRecord.all) { state in
     state.details = [.example]
     state.hosts = [.alpha, .beta]
+    state.coordinators = CoordinatorReport.examples
   }
 
   @Test(
@@ -26,6 +27,7 @@ import Testing
       ("show-failed", ["show", "com.example.broken"]),
       ("hosts", ["hosts"]), ("hosts-json", ["hosts", "-o", "json"]), ("host", ["hosts", "beta"]),
       ("host-assumed", ["hosts", "alpha"]),
+      ("coordinators", ["coordinators"]), ("coordinators-json", ["coordinators", "-o", "json"]),
       ("explain", ["explain", "com.example.gpu"]), ("explain-json", ["explain", "com.example.gpu", "-o", "json"]),
     ])
   func `output is golden`(name: String, arguments: [String]) async throws {

@@ -57,26 +57,6 @@ struct EnrolmentServerTests {
     }
   }
 
-  @Test("A number counts only while its host asks, and at most eight keys wait with one invitation")
-  func waitingHosts() throws {
-    let waiting = WaitingHosts()
-    let now = Timestamp(nanoseconds: 1_772_346_600_000_000_000)
-    func host(_ number: Int, at time: Timestamp) -> WaitingHost {
-      WaitingHost(host: Self.desk, number: "\(100_000 + number)", peer: "ipv4:192.0.2.1:1", at: time)
-    }
-    for number in 0..<8 { try waiting.note(host(number, at: now), invitation: [1], key: [UInt8(number)]) }
-    #expect(throws: OperatorError.self) { try waiting.note(host(8, at: now), invitation: [1], key: [8]) }
-    try waiting.note(host(9, at: now), invitation: [2], key: [9])
-    #expect(waiting.find(Self.desk, number: "100003", at: now)?.key == [3])
-    #expect(waiting.find(Self.desk, number: "100003", at: now + .seconds(61)) == nil)
-    #expect(waiting.find(HostName("other"), number: "100003", at: now) == nil)
-    // Two keys with one number cannot be told apart.
-    try waiting.note(host(9, at: now), invitation: [2], key: [10])
-    #expect(waiting.find(Self.desk, number: "100009", at: now) == nil)
-    try waiting.note(host(8, at: now + .seconds(61)), invitation: [1], key: [8])
-    #expect(waiting.all(at: now + .seconds(61)).map(\.number) == ["100008"])
-  }
-
   private static func join(_ place: ServedFleet, _ token: JoinToken, _ key: HostKey) async throws -> Baton_V1_JoinReply
   {
     try await CoordinatorClient.withSecureClient(place.operators, .pin(place.authority.pin)) { client, _ in

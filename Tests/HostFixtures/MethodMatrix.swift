@@ -24,7 +24,7 @@ package enum MethodMatrix {
       "Operators/WhoAmI": every, "Operators/Fleet": every,
       "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,
       "Operators/ExplainPages": reading, "Operators/Trace": reading, "Operators/Hosts": reading,
-      "Operators/HostPages": reading,
+      "Operators/HostPages": reading, "Operators/Coordinators": reading,
       "Operators/Logs": [.logs, .submit, .operate, .admin],
       "Operators/Submit": own, "Operators/Cancel": own, "Operators/Retry": own,
       "Operators/Redefine": commanding, "Operators/Drain": commanding, "Operators/Pause": commanding,

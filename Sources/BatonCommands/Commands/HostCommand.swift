@@ -2,6 +2,7 @@ import ArgumentParser
 import BatonBase
 import BatonCoordinator
 import BatonModel
+import BatonStore
 import BatonWire
 
 #if canImport(FoundationEssentials)

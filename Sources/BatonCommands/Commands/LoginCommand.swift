@@ -16,8 +16,12 @@ struct LoginCommand: AsyncParsableCommand, Sendable {
       Commands then use the fleet 'default', unless --fleet or BATON_FLEET names another one, or --coordinator or \
       BATON_COORDINATOR names a coordinator of this machine.
 
+      A fleet with several coordinators has an address for each, separated by commas. A command asks the first one \
+      that answers, and goes to the next one only before it has begun.
+
       Examples:
         baton login base.example.org:7422 --pin sha256:0f3a…
+        baton login a.example.org:7422,b.example.org:7422 --pin sha256:0f3a…
         baton login base.example.org:7422 --pin sha256:0f3a… --fleet work < token.txt
       """)
 

@@ -18,6 +18,8 @@ extension JSONValue {
       "sandbox": able.sandbox.map { JSONValue($0) } ?? .null,
       "allow": able.permissions.map { JSONValue($0) } ?? .null,
       "lastSeenAt": JSONValue(host.lastSeenAt),
+      "coordinator": JSONValue(host.coordinator),
+      "asOfSeconds": JSONValue(host.age.map { Int($0.components.seconds) }),
       "conditions": JSONValue(host.conditions),
     ]
   }

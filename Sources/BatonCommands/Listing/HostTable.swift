@@ -10,10 +10,25 @@ func hostTable(_ hosts: [HostReport], _ console: Console) -> [String] {
   }
   // Simulated conditions have a column of their own, if there are any, because some of them have no other column.
   let isSimulating = hosts.contains { !$0.conditions.simulated.isEmpty }
+  // So has the coordinator that serves a host, if not all of them are served by the one that answers.
+  let isServedElsewhere = hosts.contains { $0.age != nil }
   return TablePrinter.lines(
-    hostColumns + (isSimulating ? [.init("SIMULATED")] : []),
-    hosts.map { row($0, now) + (isSimulating ? [mark($0)] : []) }, style: console.style(of: .output),
-    width: console.outputColumns)
+    hostColumns + (isSimulating ? [.init("SIMULATED")] : []) + (isServedElsewhere ? [.init("COORDINATOR")] : []),
+    hosts.map { row($0, now) + (isSimulating ? [mark($0)] : []) + (isServedElsewhere ? [Cell($0.server)] : []) },
+    style: console.style(of: .output), width: console.outputColumns)
+}
+
+extension HostReport {
+  /// The coordinator that serves the host, and for another one than the one that answers how old the facts are.
+  fileprivate var server: String {
+    guard let coordinator else { return "-" }
+    return "number \(coordinator)" + (age.map { ", \($0.asOf)" } ?? "")
+  }
+}
+
+extension Duration {
+  /// How old facts are that another coordinator has stored: `as of 2s ago`.
+  fileprivate var asOf: String { self < .seconds(1) ? "as of just now" : "as of \(inWords) ago" }
 }
 
 private let hostColumns: [TablePrinter.Column] = [
@@ -62,6 +77,7 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
     ("Sandbox", able.sandbox.map(sandboxWords) ?? ""),
     ("Allowed", able.permissions.map(permissionWords) ?? ""),
     ("Version", host.version.onOneLine),
+    ("Coordinator", host.age == nil ? "" : host.server),
     ("Last seen", host.lastSeenAt?.dated(from: console.environment.now()) ?? "never"),
   ]
   return [style.bold(host.name.rawValue.onOneLine)] + block(facts, columns: console.outputColumns) + [""]

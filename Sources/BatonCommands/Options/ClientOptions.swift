@@ -7,8 +7,10 @@ import BatonIdentity
 struct ClientOptions: ParsableArguments, Sendable {
   @Option(
     help: ArgumentHelp(
-      "The coordinator of this user on this machine. Default: BATON_COORDINATOR, else 127.0.0.1:7420.",
-      valueName: "host:port"))
+      """
+      The coordinator of this user on this machine; of several, separated by commas, the first that answers. \
+      Default: BATON_COORDINATOR, else 127.0.0.1:7420.
+      """, valueName: "host:port"))
   var coordinator: String?
   @Option(
     help: ArgumentHelp(

@@ -54,7 +54,7 @@ extension Coordinator: OperatorAPI {
     var details = try await details(of: record)
     if choice == .ran { details.earlierOutput = try await store.lastOutput(of: identifier, before: record.number) }
     if number == nil, choice != .current, let waiting = try await store.waiting(identifier), waiting.id != record.id {
-      details.waiting = withUpdates(waiting)
+      details.waiting = try await withUpdates(waiting)
     }
     return details
   }
@@ -105,7 +105,7 @@ extension Coordinator: OperatorAPI {
           if let news = sent.news(of: number, output) { try await body(number, news) }
         }
         if !follows || record.state.isEnded { return }
-        await signal.wait()
+        try await nextChange(signal)
       }
     }
   }
@@ -124,11 +124,14 @@ extension Coordinator: OperatorAPI {
   }
 
   package func hostReports() async throws -> [HostReport] {
-    hosts().map { state, lastSeenAt in
-      HostReport(
-        name: state.host.name, state: state.reportState, version: state.version,
-        capabilities: state.host.capabilities, conditions: state.host.conditions, usedSlots: state.host.usedSlots,
-        running: state.launches.values.map(\.identifier).sorted(), lastSeenAt: lastSeenAt)
+    let fleet = snapshot()
+    return fleet.hostNames.compactMap { name in
+      guard let state = fleet.host(name) else { return nil }
+      return HostReport(
+        name: name, state: state.reportState, version: state.version, capabilities: state.host.capabilities,
+        conditions: state.host.conditions, usedSlots: state.host.usedSlots,
+        running: state.launches.values.map(\.identifier).sorted(), lastSeenAt: fleet.lastSeenAt(name),
+        coordinator: fleet.coordinator(of: state), age: fleet.age(of: state))
     }
   }
 
@@ -145,7 +148,7 @@ extension Coordinator: OperatorAPI {
       guard let state = fleet.host(name) else { continue }
       let obstacles =
         definition.map { state.obstacles(for: $0, record.identifier, record.priority, by: record.principal) } ?? []
-      explaining.add(state.host, lastSeenAt: fleet.lastSeen[name], obstacles.map(fleet.onWallClock))
+      explaining.add(state.host, lastSeenAt: fleet.lastSeenAt(name), obstacles.map(fleet.onWallClock))
       if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
     }
     // This comes after the explanation is built, because the explanation says when a person used the definition
@@ -215,7 +218,7 @@ extension HostState {
     case .outsideHours: return .outsideHours
     }
     if host.isDraining { return .draining }
-    return link == .attached || lease == .elsewhere ? .ready : .away
+    return isPresent ? .ready : .away
   }
 }
 

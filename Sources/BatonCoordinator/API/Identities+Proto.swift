@@ -1,6 +1,7 @@
 import BatonIdentity
 import BatonModel
 import BatonProtobuf
+import BatonStore
 import BatonWire
 import SwiftProtobuf
 

@@ -64,6 +64,8 @@ package protocol OperatorAPI: Sendable {
   func revoke(_ host: HostName) async throws -> Int
   func setPaused(_ isPaused: Bool) async throws
   func hostReports() async throws -> [HostReport]
+  /// The coordinators of the fleet, and those that ended in the last hour, in the order of their starts.
+  func coordinators() async throws -> [CoordinatorReport]
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
   /// The trace of a request, read from the store alone, whether or not the request is sampled or its spans are
   /// exported.
@@ -211,7 +213,40 @@ package struct HostReport: Hashable, Sendable {
   package var usedSlots: Int
   /// The identifiers of the launches that run on the host.
   package var running: [JobIdentifier]
+  /// When the coordinator that serves it heard of it last. Of a host that is connected to another coordinator, this is
+  /// the last sign of that coordinator's life.
   package var lastSeenAt: Timestamp?
+  /// The number of the coordinator that serves the host; nil if no coordinator does, or if it is not said.
+  package var coordinator: Int64?
+  /// How long ago the coordinator that answers read this from the store, because another one serves the host; nil if it
+  /// knows the present state.
+  package var age: Duration?
+}
+
+/// One coordinator of the fleet, as the coordinator that answers knows it.
+package struct CoordinatorReport: Hashable, Sendable {
+  /// 1, 2 … in the order of the coordinators' starts. A coordinator that starts again has another number.
+  package var number: Int64
+  package var place: CoordinatorPlace
+  /// How many hosts it serves.
+  package var hosts: Int
+  package var isSteward: Bool
+  /// Whether it is the one that answers.
+  package var answers: Bool
+  /// For how long its beat has stood still by the clock of the coordinator that answers; nil if that one has not seen a
+  /// beat yet, or if coordinators of this store do not beat, because there is only one.
+  package var beatAge: Duration?
+  package var isEnded: Bool
+  /// How long ago it ended; nil if it has not, or if that is not known.
+  package var endedFor: Duration?
+
+  package init(
+    number: Int64, place: CoordinatorPlace, hosts: Int, isSteward: Bool, answers: Bool, beatAge: Duration? = nil,
+    isEnded: Bool = false, endedFor: Duration? = nil
+  ) {
+    (self.number, self.place, self.hosts, self.isSteward) = (number, place, hosts, isSteward)
+    (self.answers, self.beatAge, self.isEnded, self.endedFor) = (answers, beatAge, isEnded, endedFor)
+  }
 }
 
 /// The answer of `baton explain`: why a request does or does not run, and what would start it.

@@ -297,6 +297,11 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     }
   }
 
+  package func coordinators() async throws -> [CoordinatorReport] {
+    try await call { try await operators.coordinators(Baton_V1_Empty(), metadata: metadata, options: options) }
+      .coordinators.map(CoordinatorReport.init)
+  }
+
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     try await call {
       let request = showRequest(identifier, number)

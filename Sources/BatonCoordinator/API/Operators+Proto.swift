@@ -160,6 +160,8 @@ extension HostReport {
       $0.conditions = conditions.proto
       if let lastSeenAt { $0.lastSeenAt = lastSeenAt.nanoseconds }
       $0.capabilities = capabilities.proto
+      if let coordinator { $0.coordinator = coordinator }
+      if let age { $0.age = age.nanoseconds }
     }
   }
 
@@ -169,7 +171,34 @@ extension HostReport {
       name: HostName(proto.name), state: state, version: proto.version,
       capabilities: try Capabilities(proto.capabilities), conditions: Conditions(proto.conditions),
       usedSlots: Int(proto.usedSlots), running: try proto.running.map { try JobIdentifier(wire: $0) },
-      lastSeenAt: proto.hasLastSeenAt ? Timestamp(nanoseconds: proto.lastSeenAt) : nil)
+      lastSeenAt: proto.hasLastSeenAt ? Timestamp(nanoseconds: proto.lastSeenAt) : nil,
+      coordinator: proto.hasCoordinator ? proto.coordinator : nil,
+      age: proto.hasAge ? .nanoseconds(proto.age) : nil)
+  }
+}
+
+extension CoordinatorReport {
+  var proto: Baton_V1_CoordinatorsReply.Coordinator {
+    .with {
+      $0.number = number
+      ($0.name, $0.version, $0.workers) = (place.name, place.version, place.workers)
+      if let operators = place.operators { $0.operators = operators }
+      if let https = place.https { $0.https = https }
+      $0.hosts = Int32(clamping: hosts)
+      ($0.isSteward, $0.answers, $0.isEnded) = (isSteward, answers, isEnded)
+      if let beatAge { $0.beatAge = beatAge.nanoseconds }
+      if let endedFor { $0.endedFor = endedFor.nanoseconds }
+    }
+  }
+
+  init(_ proto: Baton_V1_CoordinatorsReply.Coordinator) {
+    let place = CoordinatorPlace(
+      name: proto.name, version: proto.version, workers: proto.workers,
+      operators: proto.hasOperators ? proto.operators : nil, https: proto.hasHTTPS ? proto.https : nil)
+    self.init(
+      number: proto.number, place: place, hosts: Int(proto.hosts), isSteward: proto.isSteward, answers: proto.answers,
+      beatAge: proto.hasBeatAge ? .nanoseconds(proto.beatAge) : nil, isEnded: proto.isEnded,
+      endedFor: proto.hasEndedFor ? .nanoseconds(proto.endedFor) : nil)
   }
 }
 

@@ -269,6 +269,13 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering { try await api.verifyAudit().proto }
   }
 
+  func coordinators(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_CoordinatorsReply {
+    try await answering {
+      let coordinators = try await api.coordinators()
+      return .with { $0.coordinators = coordinators.map(\.proto) }
+    }
+  }
+
   func hosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_HostsReply {
     try await answering {
       let pages = try Pages.of(await api.hostReports().lazy.map(\.proto))

@@ -262,8 +262,10 @@ extension CoordinatorCore {
     let own = checkpoints.map(\.launch).filter { dispatcher.places[$0] == host }
     // The checkpoint's progress is newer than that of earlier updates.
     for launch in own {
+      guard updates[launch] != nil else { continue }
       updates[launch]?.completedUnits = nil
       updates[launch]?.totalUnits = nil
+      if standing.isShared { untoldUpdates.insert(launch) }
     }
     answered(own, on: host)
     tell(.checkpointed(checkpoints, answers))
@@ -311,6 +313,26 @@ extension CoordinatorCore {
     merged.completedUnits = update.completedUnits ?? merged.completedUnits
     merged.totalUnits = update.totalUnits ?? merged.totalUnits
     updates[update.launch] = merged
+    if standing.isShared { untoldUpdates.insert(update.launch) }
+  }
+
+  /// Updates that other coordinators do not know yet, at most `limit`. They count as told.
+  mutating func takeUntoldUpdates(_ limit: Int) -> [LaunchUpdate] {
+    guard hasOthers else { return [] }
+    let launches = untoldUpdates.prefix(limit)
+    untoldUpdates.subtract(launches)
+    return launches.compactMap { updates[$0] }
+  }
+
+  /// The store did not take these updates.
+  mutating func keepUntold(_ updates: [LaunchUpdate]) {
+    untoldUpdates.formUnion(updates.map(\.launch).filter { self.updates[$0] != nil })
+  }
+
+  /// Whether the launch runs on a host that this coordinator serves, so that it hears the updates itself.
+  func hears(_ launch: LaunchKey) -> Bool {
+    guard let host = dispatcher.places[launch] else { return false }
+    return dispatcher.hosts[host]?.lease != .elsewhere
   }
 
   /// Takes over a host's changed conditions. The store keeps them too, so that `explain` can judge a host that is

@@ -8,6 +8,8 @@ struct Standing: Sendable {
   let isShared: Bool
   /// How long the beat of a coordinator may stand still before another one ends its tenure.
   let term: Duration
+  /// The number of this coordinator's tenure.
+  var epoch: Int64 = 0
   /// Whether this coordinator promotes, prunes, sends spans and keeps the clock.
   var isSteward = true
   /// Whether the store has made this coordinator the steward, and it has not followed the clock of the last one yet.
@@ -40,6 +42,13 @@ struct Standing: Sendable {
   func isConfirmed(at now: Instant) -> Bool {
     guard isShared else { return true }
     return confirmedAt.map { now - $0 < term } ?? false
+  }
+
+  /// For how long the beat of a coordinator has stood still by this coordinator's own clock; nil if no beat of it was
+  /// seen.
+  func beatAge(of epoch: Int64, at now: Instant) -> Duration? {
+    guard isShared else { return nil }
+    return (epoch == self.epoch ? confirmedAt : others[epoch]?.since).map { now - $0 }
   }
 }
 

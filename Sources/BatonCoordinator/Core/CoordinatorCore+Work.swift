@@ -230,6 +230,7 @@ extension CoordinatorCore {
   private mutating func note(_ answer: EndingAnswer) {
     dispatcher.ended(answer.launch)
     updates[answer.launch] = nil
+    untoldUpdates.remove(answer.launch)
     if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
     // The released request is ready now or later. Promotion finds out which; the class is only a hint.
     if let released = answer.released { dispatcher.noteReady(released) }

@@ -66,6 +66,8 @@ package struct CoordinatorCore: Sendable {
   package internal(set) var index = DefinitionIndex()
   /// Titles and progress that running launches have reported since their last checkpoint.
   package internal(set) var updates: [LaunchKey: LaunchUpdate] = [:]
+  /// The launches whose updates other coordinators do not know yet.
+  var untoldUpdates: Set<LaunchKey> = []
   /// When the next scheduled request may become ready.
   var nextDue = NextDue()
   var isPromoting = false
@@ -114,6 +116,7 @@ package struct CoordinatorCore: Sendable {
     nextDue = fleet.nextDue
     for host in fleet.hosts { lastSeen[host.name] = host.lastSeenAt }
     standing.definitionsVersion = fleet.definitionsVersion
+    standing.epoch = fleet.epoch
     if standing.isShared { standing.isSteward = fleet.steward == fleet.epoch }
     if !standing.isSteward { standing.clockBefore = fleet.clock }
     perform(dispatcher.restore(fleet, at: now))

@@ -95,6 +95,7 @@ extension Dispatcher {
     state.lease = record.incarnation == nil ? .none : .elsewhere
     state.host.hasLease = record.incarnation != nil
     state.leaseNumber = record.leaseNumber
+    state.servedBy = record.incarnation == nil ? nil : record.owner.map { (epoch: $0, isConnected: record.isLinked) }
     hosts[name] = state
     let present = Set(running.map(\.launch))
     for launch in state.launches.keys.sorted() where !present.contains(launch) { release(launch) }

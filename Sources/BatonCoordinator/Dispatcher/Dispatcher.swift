@@ -95,6 +95,8 @@ package struct HostState: Sendable {
   package internal(set) var leaseNumber: Int64 = 0
   /// Whether the store has granted the lease that this coordinator holds, so that `leaseNumber` is its number.
   package internal(set) var isGranted = false
+  /// The coordinator that owns the lease, if it is not this one, and whether the host is connected to it.
+  package internal(set) var servedBy: (epoch: Int64, isConnected: Bool)?
   /// Launches that were claimed between a hello and its welcome. They are delivered after the welcome.
   var undelivered: [Assignment] = []
   /// The definitions that were sent on the current connection.
@@ -116,6 +118,9 @@ package struct HostState: Sendable {
   }
 
   package var isConnected: Bool { link != .away }
+
+  /// Whether the worker is attached to this coordinator, or to another one, as far as that one has said.
+  package var isPresent: Bool { lease == .elsewhere ? servedBy?.isConnected ?? true : link == .attached }
 
   package var incarnation: Incarnation? {
     switch lease {
@@ -256,7 +261,7 @@ extension HostState {
     var found = Policy.obstacles(for: definition, identifier, by: principal, on: host)
     if isGivingWay(over: priority ?? definition.priority) { found.append(.givingWay) }
     // The connection of a host that another coordinator serves is not known here.
-    return host.hasLease && link != .attached && lease != .elsewhere ? [.hostAway] + found : found
+    return host.hasLease && !isPresent ? [.hostAway] + found : found
   }
 
   /// True if launches on this host were asked to make room for a class of a higher priority than this one. Their

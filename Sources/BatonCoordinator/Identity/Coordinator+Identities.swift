@@ -2,7 +2,7 @@ import BatonBase
 import BatonIdentity
 package import BatonModel
 import BatonSpec
-import BatonStore
+package import BatonStore
 import BatonTelemetry
 import BatonWire
 import Logging
@@ -40,16 +40,24 @@ extension Coordinator {
     return InvitedHost(host: host, token: token, fleet: identities.description(at: now.date), end: invitation.end)
   }
 
-  package func waitingHosts() async throws -> [WaitingHost] { waiting.all(at: now().date) }
+  package func waitingHosts() async throws -> [WaitingHost] {
+    let moment = now().moment
+    return try await store.waitingHosts(at: moment.steady).map { host in
+      var host = host
+      host.at = moment.date(ofSteady: host.at)
+      return host
+    }
+  }
 
   package func approve(_ host: HostName, number: String) async throws {
-    guard let (invitation, key) = waiting.find(host, number: number, at: now().date) else {
+    do {
+      try await translating { try await self.store.approve(host, number: number, at: self.now().steady) }
+    } catch OperatorError.notFound {
       throw OperatorError.notFound(
         "no host that waits as \(host.rawValue.escapedOnOneLine) shows this number: compare it with the number on the "
           + "host, and look at 'baton host waiting'. If another number is shown there, the token was copied: 'baton host "
           + "revoke' takes the invitation back")
     }
-    try await translating { try await self.store.approve(invitation, key: key) }
     logger.notice("a host was approved", metadata: [Names.LogKey.host: "\(host)"])
   }
 
@@ -91,8 +99,10 @@ extension Coordinator {
       guard invitation.admits(key: key.digest) || now.date > invitation.end else {
         let host = WaitingHost(
           host: invitation.host, number: HostKey.number(of: key, pin: identities.authorities.present.pin),
-          peer: address, at: now.date)
-        try waiting.note(host, invitation: invitation.id, key: key.digest)
+          peer: address, at: now.steady)
+        try await translating {
+          try await self.store.noteWaiting(host, invitation: invitation.id, key: key.digest)
+        }
         return .waiting
       }
       let drawn = try identities.certificate(for: invitation.host, key: key, at: now.date)

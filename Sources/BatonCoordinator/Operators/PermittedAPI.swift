@@ -311,6 +311,8 @@ struct PermittedAPI: OperatorAPI {
     }
   }
 
+  func coordinators() async throws -> [CoordinatorReport] { try await api.coordinators() }
+
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
     try await checkUnlimited("Drain", host.rawValue)
     try await changing(isDraining ? "Drain" : "Undrain", host.rawValue) {

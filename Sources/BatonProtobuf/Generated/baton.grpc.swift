@@ -1799,6 +1799,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Coordinators" metadata.
+        package enum Coordinators: Sendable {
+            /// Request type for "Coordinators".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Coordinators".
+            package typealias Output = Baton_V1_CoordinatorsReply
+            /// Descriptor for "Coordinators".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Coordinators",
+                type: .unary
+            )
+        }
         /// Namespace for "VerifyAudit" metadata.
         package enum VerifyAudit: Sendable {
             /// Request type for "VerifyAudit".
@@ -1848,6 +1861,7 @@ package enum Baton_V1_Operators: Sendable {
             Credentials.descriptor,
             RevokeCredential.descriptor,
             Audit.descriptor,
+            Coordinators.descriptor,
             VerifyAudit.descriptor
         ]
     }
@@ -2432,6 +2446,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_AuditReply>
 
+        /// Handle the "Coordinators" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The coordinators of the fleet, and those that ended in the last hour.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_CoordinatorsReply` messages.
+        func coordinators(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CoordinatorsReply>
+
         /// Handle the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -3015,6 +3047,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_AuditRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_AuditReply>
+
+        /// Handle the "Coordinators" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The coordinators of the fleet, and those that ended in the last hour.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_CoordinatorsReply` message.
+        func coordinators(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply>
 
         /// Handle the "VerifyAudit" method.
         ///
@@ -3603,6 +3653,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_AuditReply
 
+        /// Handle the "Coordinators" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The coordinators of the fleet, and those that ended in the last hour.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_CoordinatorsReply` to respond with.
+        func coordinators(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_CoordinatorsReply
+
         /// Handle the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -4002,6 +4070,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Coordinators.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_CoordinatorsReply>(),
+            handler: { request, context in
+                try await self.coordinators(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.VerifyAudit.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_VerifyAuditReply>(),
@@ -4386,6 +4465,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_AuditReply> {
         let response = try await self.audit(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func coordinators(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CoordinatorsReply> {
+        let response = try await self.coordinators(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -4862,6 +4952,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_AuditReply> {
         return GRPCCore.ServerResponse<Baton_V1_AuditReply>(
             message: try await self.audit(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func coordinators(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply>(
+            message: try await self.coordinators(
                 request: request.message,
                 context: context
             ),
@@ -5617,6 +5720,29 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_AuditReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AuditReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Coordinators" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The coordinators of the fleet, and those that ended in the last hour.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_CoordinatorsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func coordinators<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CoordinatorsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CoordinatorsReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "VerifyAudit" method.
@@ -6750,6 +6876,40 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "Coordinators" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The coordinators of the fleet, and those that ended in the last hour.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_CoordinatorsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func coordinators<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CoordinatorsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CoordinatorsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Coordinators.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -7701,6 +7861,35 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_AuditRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_AuditReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Coordinators" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The coordinators of the fleet, and those that ended in the last hour.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func coordinators<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CoordinatorsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.coordinators(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_CoordinatorsReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -8786,6 +8975,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.audit(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Coordinators" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The coordinators of the fleet, and those that ended in the last hour.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func coordinators<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CoordinatorsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.coordinators(
             request: request,
             options: options,
             onResponse: handleResponse

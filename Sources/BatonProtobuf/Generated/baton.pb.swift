@@ -2688,6 +2688,27 @@ package nonisolated struct Baton_V1_HostsReply: Sendable {
     /// Clears the value of `capabilities`. Subsequent reads from it will return its default value.
     package mutating func clearCapabilities() {self._capabilities = nil}
 
+    /// The number of the coordinator that serves the host.
+    package var coordinator: Int64 {
+      get {_coordinator ?? 0}
+      set {_coordinator = newValue}
+    }
+    /// Returns true if `coordinator` has been explicitly set.
+    package var hasCoordinator: Bool {self._coordinator != nil}
+    /// Clears the value of `coordinator`. Subsequent reads from it will return its default value.
+    package mutating func clearCoordinator() {self._coordinator = nil}
+
+    /// How long ago the coordinator that answers read this from the store, in nanoseconds, because another coordinator
+    /// serves the host.
+    package var age: Int64 {
+      get {_age ?? 0}
+      set {_age = newValue}
+    }
+    /// Returns true if `age` has been explicitly set.
+    package var hasAge: Bool {self._age != nil}
+    /// Clears the value of `age`. Subsequent reads from it will return its default value.
+    package mutating func clearAge() {self._age = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
@@ -2695,6 +2716,94 @@ package nonisolated struct Baton_V1_HostsReply: Sendable {
     fileprivate var _conditions: Baton_V1_Conditions? = nil
     fileprivate var _lastSeenAt: Int64? = nil
     fileprivate var _capabilities: Baton_V1_Capabilities? = nil
+    fileprivate var _coordinator: Int64? = nil
+    fileprivate var _age: Int64? = nil
+  }
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_CoordinatorsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var coordinators: [Baton_V1_CoordinatorsReply.Coordinator] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Coordinator: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    /// 1, 2 … in the order of the coordinators' starts.
+    package var number: Int64 = 0
+
+    /// The name of its machine; empty until it listens.
+    package var name: String = String()
+
+    package var version: String = String()
+
+    /// Where it serves workers, HOST:PORT; empty until it listens.
+    package var workers: String = String()
+
+    package var operators: String {
+      get {_operators ?? String()}
+      set {_operators = newValue}
+    }
+    /// Returns true if `operators` has been explicitly set.
+    package var hasOperators: Bool {self._operators != nil}
+    /// Clears the value of `operators`. Subsequent reads from it will return its default value.
+    package mutating func clearOperators() {self._operators = nil}
+
+    package var https: String {
+      get {_https ?? String()}
+      set {_https = newValue}
+    }
+    /// Returns true if `https` has been explicitly set.
+    package var hasHTTPS: Bool {self._https != nil}
+    /// Clears the value of `https`. Subsequent reads from it will return its default value.
+    package mutating func clearHTTPS() {self._https = nil}
+
+    /// How many hosts it serves.
+    package var hosts: Int32 = 0
+
+    package var isSteward: Bool = false
+
+    /// Whether it is the coordinator that answers.
+    package var answers: Bool = false
+
+    /// For how long its beat has stood still by the clock of the coordinator that answers, in nanoseconds.
+    package var beatAge: Int64 {
+      get {_beatAge ?? 0}
+      set {_beatAge = newValue}
+    }
+    /// Returns true if `beatAge` has been explicitly set.
+    package var hasBeatAge: Bool {self._beatAge != nil}
+    /// Clears the value of `beatAge`. Subsequent reads from it will return its default value.
+    package mutating func clearBeatAge() {self._beatAge = nil}
+
+    package var isEnded: Bool = false
+
+    /// How long ago it ended, in nanoseconds.
+    package var endedFor: Int64 {
+      get {_endedFor ?? 0}
+      set {_endedFor = newValue}
+    }
+    /// Returns true if `endedFor` has been explicitly set.
+    package var hasEndedFor: Bool {self._endedFor != nil}
+    /// Clears the value of `endedFor`. Subsequent reads from it will return its default value.
+    package mutating func clearEndedFor() {self._endedFor = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _operators: String? = nil
+    fileprivate var _https: String? = nil
+    fileprivate var _beatAge: Int64? = nil
+    fileprivate var _endedFor: Int64? = nil
   }
 
   package init() {}
@@ -7539,7 +7648,7 @@ nonisolated extension Baton_V1_HostsReply: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_HostsReply.protoMessageName + ".Host"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}state\0\u{1}version\0\u{1}slots\0\u{3}used_slots\0\u{1}running\0\u{1}conditions\0\u{3}last_seen_at\0\u{1}capabilities\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}state\0\u{1}version\0\u{1}slots\0\u{3}used_slots\0\u{1}running\0\u{1}conditions\0\u{3}last_seen_at\0\u{1}capabilities\0\u{1}coordinator\0\u{1}age\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -7556,6 +7665,8 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
       case 7: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
       case 8: try { try decoder.decodeSingularInt64Field(value: &self._lastSeenAt) }()
       case 9: try { try decoder.decodeSingularMessageField(value: &self._capabilities) }()
+      case 10: try { try decoder.decodeSingularInt64Field(value: &self._coordinator) }()
+      case 11: try { try decoder.decodeSingularInt64Field(value: &self._age) }()
       default: break
       }
     }
@@ -7593,6 +7704,12 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
     try { if let v = self._capabilities {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
     } }()
+    try { if let v = self._coordinator {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 10)
+    } }()
+    try { if let v = self._age {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 11)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -7606,6 +7723,127 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
     if lhs._conditions != rhs._conditions {return false}
     if lhs._lastSeenAt != rhs._lastSeenAt {return false}
     if lhs._capabilities != rhs._capabilities {return false}
+    if lhs._coordinator != rhs._coordinator {return false}
+    if lhs._age != rhs._age {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_CoordinatorsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CoordinatorsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}coordinators\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.coordinators) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.coordinators.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.coordinators, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_CoordinatorsReply, rhs: Baton_V1_CoordinatorsReply) -> Bool {
+    if lhs.coordinators != rhs.coordinators {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_CoordinatorsReply.protoMessageName + ".Coordinator"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}name\0\u{1}version\0\u{1}workers\0\u{1}operators\0\u{1}https\0\u{1}hosts\0\u{3}is_steward\0\u{1}answers\0\u{3}beat_age\0\u{3}is_ended\0\u{3}ended_for\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.version) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.workers) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._operators) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._https) }()
+      case 7: try { try decoder.decodeSingularInt32Field(value: &self.hosts) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.isSteward) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self.answers) }()
+      case 10: try { try decoder.decodeSingularInt64Field(value: &self._beatAge) }()
+      case 11: try { try decoder.decodeSingularBoolField(value: &self.isEnded) }()
+      case 12: try { try decoder.decodeSingularInt64Field(value: &self._endedFor) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 1)
+    }
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
+    }
+    if !self.version.isEmpty {
+      try visitor.visitSingularStringField(value: self.version, fieldNumber: 3)
+    }
+    if !self.workers.isEmpty {
+      try visitor.visitSingularStringField(value: self.workers, fieldNumber: 4)
+    }
+    try { if let v = self._operators {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._https {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
+    if self.hosts != 0 {
+      try visitor.visitSingularInt32Field(value: self.hosts, fieldNumber: 7)
+    }
+    if self.isSteward != false {
+      try visitor.visitSingularBoolField(value: self.isSteward, fieldNumber: 8)
+    }
+    if self.answers != false {
+      try visitor.visitSingularBoolField(value: self.answers, fieldNumber: 9)
+    }
+    try { if let v = self._beatAge {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 10)
+    } }()
+    if self.isEnded != false {
+      try visitor.visitSingularBoolField(value: self.isEnded, fieldNumber: 11)
+    }
+    try { if let v = self._endedFor {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 12)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_CoordinatorsReply.Coordinator, rhs: Baton_V1_CoordinatorsReply.Coordinator) -> Bool {
+    if lhs.number != rhs.number {return false}
+    if lhs.name != rhs.name {return false}
+    if lhs.version != rhs.version {return false}
+    if lhs.workers != rhs.workers {return false}
+    if lhs._operators != rhs._operators {return false}
+    if lhs._https != rhs._https {return false}
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.isSteward != rhs.isSteward {return false}
+    if lhs.answers != rhs.answers {return false}
+    if lhs._beatAge != rhs._beatAge {return false}
+    if lhs.isEnded != rhs.isEnded {return false}
+    if lhs._endedFor != rhs._endedFor {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

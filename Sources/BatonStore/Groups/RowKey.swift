@@ -59,7 +59,7 @@ enum RowKey: Hashable {
   case submission(String)
   /// The oldest submissions, at most so many.
   case oldestSubmissions(Int)
-  /// All invitations and certificates of hosts. They are few, and rarely written.
+  /// All invitations and certificates of hosts, and the hosts that wait. They are few, and rarely written.
   case identities
   /// All credentials. They are few, and rarely written.
   case credentials

@@ -460,7 +460,7 @@ struct RowLoader {
   private mutating func load(_ key: RowKey) {
     switch key {
     case .allDefinitions: for table in ["pattern", "definition", "share"] { load(table, "0 = 0") }
-    case .identities: for table in ["invitation", "certificate"] { load(table, "0 = 0") }
+    case .identities: for table in ["invitation", "certificate", "waiting_host"] { load(table, "0 = 0") }
     case .credentials: load("credential", "0 = 0")
     case .audit: load("audit_head", "0 = 0")
     case .oldAudit(let sequence):

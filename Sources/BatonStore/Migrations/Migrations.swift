@@ -22,6 +22,7 @@ enum Migrations {
     migrator.registerMigration("10 identities of hosts") { try IdentitySchema.extend($0) }
     migrator.registerMigration("11 operators") { try OperatorSchema.extend($0) }
     migrator.registerMigration("12 approvals") { try ApprovalSchema.extend($0) }
+    migrator.registerMigration("13 fleet of several coordinators") { try FleetSchema.extend($0) }
     return migrator
   }
 

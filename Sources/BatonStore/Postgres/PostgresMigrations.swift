@@ -70,9 +70,11 @@ struct PostgresMigrations {
       ], deadline: deadline)
     if let mark = try PostgresMark.read(connection, deadline: deadline) { throw mark.refusal }
     if found[0].count > 0 {
-      try check(
-        version: try found[0].integer(0, 0), madeBy: try found[0].text(0, 1),
-        oldestWriter: try found[0].integer(0, 2))
+      let version = try found[0].integer(0, 0)
+      try check(version: version, madeBy: try found[0].text(0, 1), oldestWriter: try found[0].integer(0, 2))
+      _ = try connection.run(PostgresStatement("COMMIT"), deadline: deadline)
+      if version < PostgresSchema.version { try upgrade(connection, from: Int(version), lock, deadline) }
+      return
     } else if try found[1].integer(0, 0) == 1 {
       throw StoreError(
         .refused,
@@ -85,10 +87,38 @@ struct PostgresMigrations {
           PostgresStatement("INSERT INTO store (id, incarnation) VALUES (1, $1)", [.text(incarnation)]),
           PostgresStatement(
             "INSERT INTO baton_schema (version, made_by) VALUES ($1, $2)",
-            [.integer(Int64(PostgresSchema.version)), .text(BatonVersion.current)]),
+            [.integer(1), .text(BatonVersion.current)]),
         ], deadline: deadline)
+      // Nothing else has the new tables, so the later versions follow in the same transaction.
+      for step in PostgresSchema.upgrades.joined() { try connection.script(step, deadline: deadline) }
+      try mark(connection, deadline)
     }
     _ = try connection.run(PostgresStatement("COMMIT"), deadline: deadline)
+  }
+
+  /// Makes this version of the schema out of an earlier one. Another coordinator may do the same at the same time.
+  private func upgrade(
+    _ connection: PostgresConnection, from version: Int, _ lock: PostgresValue, _ deadline: ContinuousClock.Instant
+  ) throws {
+    for step in PostgresSchema.upgrades[(version - 1)...].joined() {
+      _ = try connection.run(
+        [
+          PostgresStatement("BEGIN"), PostgresStatement("SET LOCAL lock_timeout = '30s'"),
+          PostgresStatement("SELECT pg_advisory_xact_lock($1)", [lock]),
+        ], deadline: deadline)
+      try connection.script(step, deadline: deadline)
+      _ = try connection.run(PostgresStatement("COMMIT"), deadline: deadline)
+    }
+    try mark(connection, deadline)
+  }
+
+  /// Says that the schema has this version, unless it has a later one.
+  private func mark(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) throws {
+    let text = "UPDATE baton_schema SET version = $1, made_by = $2, oldest_writer = $3 WHERE version < $1"
+    let values: [PostgresValue] = [
+      .integer(Int64(PostgresSchema.version)), .text(BatonVersion.current), .integer(Int64(PostgresSchema.oldestWriter)),
+    ]
+    _ = try connection.run(PostgresStatement(text, values), deadline: deadline)
   }
 
   private func check(version: Int64, madeBy: String, oldestWriter: Int64) throws(StoreError) {
@@ -99,7 +129,7 @@ struct PostgresMigrations {
         "the database has the schema \(version) of Baton \(madeBy), which takes writes of the schemas \(oldestWriter) to "
           + "\(version), and this version knows \(own); install that version or a later one")
     }
-    if version < own {
+    if version < 1 {
       throw StoreError(.corrupt, "the database has the schema \(version), which no version of Baton has made")
     }
   }

@@ -9,10 +9,41 @@
 /// - An index that is read in the order of ids ends with the id, which SQLite appends by itself.
 /// - Numbers of rows come from sequences. The column `store.next_request` is not used here.
 enum PostgresSchema {
-  /// The version of this schema. A coordinator opens a store of its own version, and one of a later version that says
-  /// that this version may write (`PostgresMigrations`).
-  static let version = 1
+  /// The version of this schema. A coordinator opens a store of this version; of an earlier one, which it upgrades; and
+  /// of a later one that says that this version may write (`PostgresMigrations`).
+  static let version = upgrades.count + 1
 
+  /// The earliest version whose coordinators may write into a store of this version.
+  static let oldestWriter = 1
+
+  /// What makes each version out of the one before, from version 2 on. Each step changes one table and is a transaction
+  /// of its own, which may run twice. Steps may only be appended: a database that has run one does not run it again. A
+  /// coordinator of an earlier version that is running goes on with the new tables.
+  static let upgrades = [
+    [
+      """
+      ALTER TABLE coordinator
+        ADD COLUMN IF NOT EXISTS name text COLLATE "C" NOT NULL DEFAULT '',
+        ADD COLUMN IF NOT EXISTS version text COLLATE "C" NOT NULL DEFAULT '',
+        ADD COLUMN IF NOT EXISTS operators text COLLATE "C",
+        ADD COLUMN IF NOT EXISTS https text COLLATE "C",
+        ADD COLUMN IF NOT EXISTS ended_at bigint
+      """,
+      "ALTER TABLE launch ADD COLUMN IF NOT EXISTS shown text COLLATE \"C\"",
+      """
+      CREATE TABLE IF NOT EXISTS waiting_host (
+        invitation bytea NOT NULL,
+        key bytea NOT NULL CHECK (length(key) = 32),
+        number text COLLATE "C" NOT NULL,
+        peer text COLLATE "C" NOT NULL,
+        asked_at bigint NOT NULL,
+        PRIMARY KEY (invitation, key)
+      )
+      """,
+    ]
+  ]
+
+  /// The tables of version 1, which never change.
   static let text = """
     -- The fleet
 

@@ -1,4 +1,4 @@
-internal import BatonModel
+package import BatonModel
 
 /// The answer to a beat: what this coordinator has to know of the others.
 package struct Beat: Hashable, Sendable {
@@ -17,6 +17,37 @@ package struct Beat: Hashable, Sendable {
   package var living: [Other] = []
   /// Whether this beat has taken over leases. `fleet` has them.
   package var hasAdopted = false
+}
+
+/// Where a coordinator serves, as people and other machines reach it, and what it is.
+package struct CoordinatorPlace: Hashable, Sendable {
+  /// The name of its machine; empty until the coordinator listens.
+  package var name: String
+  package var version: String
+  /// `HOST:PORT` for the workers of hosts that have joined; empty until the coordinator listens.
+  package var workers: String
+  /// `HOST:PORT` for operators; `nil` if it serves none on other machines.
+  package var operators: String?
+  /// `HOST:PORT` for pokes and metrics; `nil` if it does not serve them over TLS.
+  package var https: String?
+
+  package init(name: String, version: String, workers: String, operators: String? = nil, https: String? = nil) {
+    (self.name, self.version, self.workers) = (name, version, workers)
+    (self.operators, self.https) = (operators, https)
+  }
+}
+
+/// A coordinator as its row says.
+package struct CoordinatorRecord: Hashable, Sendable {
+  /// The number of its tenure: 1, 2 … in the order of their starts.
+  package var epoch: Int64
+  package var place: CoordinatorPlace
+  /// How many leases of hosts it owns.
+  package var hosts: Int
+  package var isSteward: Bool
+  package var isEnded: Bool
+  /// When it ended, on the steady clock; `nil` if it has not, or if no clock was stored then.
+  package var endedAt: Timestamp?
 }
 
 extension Verbs {
@@ -41,6 +72,27 @@ extension Verbs {
     try need(.everything)
     guard let tenure, try prepare(.endCoordinator).first(epoch, beat, row: { _ in true }) == true else { return }
     try takeOver(at: tenure.epoch)
+  }
+
+  /// Keeps where this coordinator serves, so that operators learn it from any coordinator.
+  package func serve(at place: CoordinatorPlace) throws {
+    guard let tenure else { return }
+    try prepare(.serve).run(
+      place.name, place.version, place.workers, place.operators, place.https, tenure.epoch)
+  }
+
+  /// The coordinators that have not ended, and at most 100 of those that ended after `time`, in the order of their
+  /// starts.
+  package func coordinators(endedSince time: Timestamp) throws -> [CoordinatorRecord] {
+    let rows = try prepare(.coordinators).all(time) { row in
+      CoordinatorRecord(
+        epoch: row.int64(0),
+        place: CoordinatorPlace(
+          name: row.text(1), version: row.text(2), workers: row.text(3), operators: row.optionalText(4),
+          https: row.optionalText(5)),
+        hosts: row.int(6), isSteward: row.bool(7), isEnded: row.bool(8), endedAt: row.optionalTime(9))
+    }
+    return rows.sorted { $0.epoch < $1.epoch }
   }
 
   /// Ends this tenure. The other coordinators take over at once.
@@ -89,8 +141,23 @@ extension Query {
   static let livingCoordinators = Query(
     "SELECT epoch, address, beat FROM coordinator WHERE is_ended = 0 AND epoch <> ? ORDER BY epoch")
   static let endCoordinator = Query(
-    "UPDATE coordinator SET is_ended = 1 WHERE epoch = ? AND beat = ? AND is_ended = 0 RETURNING epoch")
-  static let leave = Query("UPDATE coordinator SET is_ended = 1 WHERE epoch = ?")
+    """
+    UPDATE coordinator SET is_ended = 1, ended_at = \(lastReading) WHERE epoch = ? AND beat = ? AND is_ended = 0
+    RETURNING epoch
+    """)
+  static let leave = Query("UPDATE coordinator SET is_ended = 1, ended_at = \(lastReading) WHERE epoch = ?")
+  /// The steady clock, as it was stored last.
+  static let lastReading = "(SELECT steady FROM clock WHERE id = 1)"
+  static let serve = Query(
+    "UPDATE coordinator SET name = ?, version = ?, address = ?, operators = ?, https = ? WHERE epoch = ?")
+  static let coordinators = Query(
+    """
+    SELECT c.epoch, c.name, c.version, c.address, c.operators, c.https,
+      (SELECT count(*) FROM host h WHERE h.owner = c.epoch AND h.incarnation IS NOT NULL),
+      coalesce(s.steward, 0) = c.epoch, c.is_ended, c.ended_at
+    FROM coordinator c, store s WHERE s.id = 1 AND (c.is_ended = 0 OR c.ended_at >= ?)
+    ORDER BY c.is_ended, c.epoch DESC LIMIT 100
+    """)
   static let unsettled = Query(
     "SELECT 1 FROM coordinator WHERE is_settled = 0 AND is_ended = 1 LIMIT 1")
   static let settle = Query("UPDATE coordinator SET is_settled = 1, pending = 0 WHERE is_settled = 0 AND is_ended = 1")

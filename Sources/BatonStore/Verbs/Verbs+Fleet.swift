@@ -45,6 +45,8 @@ package struct HostRecord: Hashable, Sendable {
   package var leaseNumber: Int64
   /// The epoch of the coordinator that owns the lease; `nil` if no incarnation holds it.
   package var owner: Int64?
+  /// Whether the host is connected to the owner, as far as the owner has said.
+  package var isLinked = true
   /// When the host connected, sent a stored report or lost its lease last, on the wall clock.
   package var lastSeenAt: Timestamp
   package var evictions: Set<IdentifierPattern> = []
@@ -99,6 +101,7 @@ extension Verbs {
       HostRecord(
         name: HostName(row.text(0)), isDraining: row.bool(1),
         incarnation: row.optionalText(2).map(Incarnation.init), leaseNumber: row.int64(8), owner: row.optionalInt64(9),
+        isLinked: !row.isNull(10),
         lastSeenAt: row.time(3),
         evictions: Set(evictions[row.int64(7)] ?? []), use: Self.use(row, from: 4),
         word: row.optionalText(6).flatMap(HostWord.init(canonicalJSON:)))
@@ -142,7 +145,7 @@ extension Query {
   static let store = Query("SELECT incarnation, is_paused, definitions_version, steward FROM store WHERE id = 1")
   static let hosts = Query(
     """
-    SELECT name, is_draining, incarnation, last_seen_at, use_day, used, word, id, lease, owner FROM host ORDER BY name
+    SELECT name, is_draining, incarnation, last_seen_at, use_day, used, word, id, lease, owner, link FROM host ORDER BY name
     """)
   static let running = Query(
     """

@@ -185,7 +185,8 @@ extension Query {
   static let insertCoordinator = Query(
     "INSERT INTO coordinator (epoch, tenure, address, commits) VALUES (?, ?, ?, ?)")
   static let forgetTenures = Query("DELETE FROM coordinator WHERE epoch <= ? AND is_ended = 1")
-  static let endOthers = Query("UPDATE coordinator SET is_ended = 1 WHERE epoch <> ? AND is_ended = 0")
+  static let endOthers = Query(
+    "UPDATE coordinator SET is_ended = 1, ended_at = \(lastReading) WHERE epoch <> ? AND is_ended = 0")
   static let ownTenure = Query(
     """
     SELECT c.commits, c.is_ended, s.incarnation, s.steward FROM coordinator c, store s

@@ -86,7 +86,8 @@ extension LiveBackend {
 
   private func askCoordinator(_ target: ConnectionTarget, _ facts: inout HostFacts) async {
     do {
-      let endpoint = try HostPort(parsing: target.endpoint)
+      // Of several addresses only the first is asked.
+      let endpoint = try CoordinatorAddresses(parsing: target.endpoint).current
       facts.tokens += tokens(target, endpoint)
       facts.coordinator = HostFacts.Coordinator(
         address: endpoint.description, answer: try await answer(of: endpoint, tokenFile(target, endpoint, facts)))

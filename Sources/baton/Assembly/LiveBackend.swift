@@ -25,11 +25,24 @@ struct LiveBackend: Backend {
   func connect<Result: Sendable>(
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
-    if let login = try login(target.fleet) { return try await connect(login, body) }
-    let endpoint = try await asUsage { try HostPort(parsing: target.endpoint) }
+    let login = try login(target.fleet)
+    let addresses = try await asUsage { try CoordinatorAddresses(parsing: login?.address ?? target.endpoint).all }
+    return try await CoordinatorChoice(addresses).run { endpoint, isOnly in
+      let begin: @Sendable (any OperatorAPI) async throws -> Result = { api in
+        try await CoordinatorChoice.begin(at: api, isOnly: isOnly, body)
+      }
+      if let login { return try await connect(endpoint, login, begin) }
+      return try await connect(endpoint, tokenFile: target.tokenFile, begin)
+    }
+  }
+
+  /// Connects to a coordinator of this user through its Unix socket.
+  private func connect<Result: Sendable>(
+    _ endpoint: HostPort, tokenFile: String?, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
     if let refusal = endpoint.refusal { throw CoordinatorUnreachable(refusal) }
     do {
-      return try await CoordinatorClient.withClient(endpoint, tokenFile: target.tokenFile) { client, metadata in
+      return try await CoordinatorClient.withClient(endpoint, tokenFile: tokenFile) { client, metadata in
         try await body(OperatorClient(client: client, metadata: metadata, endpoint: endpoint))
       }
     } catch let error as LinkError {
@@ -63,10 +76,9 @@ struct LiveBackend: Backend {
 
   /// Connects to a coordinator over TLS. The token is sent when the coordinator has been recognised.
   private func connect<Result: Sendable>(
-    _ login: FleetLogin, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+    _ endpoint: HostPort, _ login: FleetLogin, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
-    let endpoint = try await asUsage { try HostPort(parsing: login.address) }
-    return try await recognising {
+    try await recognising {
       try await CoordinatorClient.withSecureClient(endpoint, .login(login)) { client, _ in
         try await body(OperatorClient(client: client, token: login.token, endpoint: endpoint))
       }
@@ -74,13 +86,16 @@ struct LiveBackend: Backend {
   }
 
   func logIn(_ address: String, _ pin: Pin, _ token: CredentialToken) async throws -> (FleetLogin, Caller) {
-    let endpoint = try await asUsage { try HostPort(parsing: address) }
-    return try await recognising {
-      try await CoordinatorClient.withSecureClient(endpoint, .pin(pin)) { client, root in
-        guard let root else { throw CoordinatorUnreachable("the coordinator showed no root") }
-        let api = OperatorClient(client: client, token: token, endpoint: endpoint)
-        let caller = try await api.whoAmI()
-        return (try FleetLogin(address: "\(endpoint)", root: root, token: token), caller)
+    let addresses = try await asUsage { try CoordinatorAddresses(parsing: address).all }
+    let kept = addresses.map(\.description).joined(separator: ",")
+    return try await CoordinatorChoice(addresses).run { endpoint, _ in
+      try await recognising {
+        try await CoordinatorClient.withSecureClient(endpoint, .pin(pin)) { client, root in
+          guard let root else { throw CoordinatorUnreachable("the coordinator showed no root") }
+          let api = OperatorClient(client: client, token: token, endpoint: endpoint)
+          let caller = try await api.whoAmI()
+          return (try FleetLogin(address: kept, root: root, token: token), caller)
+        }
       }
     }
   }

@@ -122,6 +122,44 @@ extension StoreConformance {
         try await expectRefusal(.refused, saying: ["no invitation"]) { try await s.store.approve(id, key: mine.key) }
       }
     },
+    Case("a number counts only while its host asks, and at most eight keys wait with one invitation") { s in
+      let (desk, base) = (
+        try await s.invite("desk", needsApproval: true), try await s.invite("base", needsApproval: true)
+      )
+      func ask(_ number: Int, as host: Invitation, key: UInt8) async throws {
+        let waiting = WaitingHost(
+          host: host.host, number: "\(100_000 + number)", peer: "ipv4:192.0.2.1:1", at: s.now.steady)
+        try await s.store.noteWaiting(waiting, invitation: host.id, key: [UInt8](repeating: key, count: 32))
+      }
+      func numbers() async throws -> [String] { try await s.store.waitingHosts(at: s.now.steady).map(\.number) }
+      for number in 0..<8 { try await ask(number, as: desk, key: UInt8(number)) }
+      try await expectRefusal(.overloaded, saying: ["too many"]) { try await ask(8, as: desk, key: 8) }
+      try await ask(3, as: desk, key: 3)
+      try await ask(9, as: base, key: 9)
+      try expect(try await numbers().count, 9, "those that wait")
+      let found = try await s.store.waitingHosts(at: s.now.steady)
+      try expect(found.first?.host, HostName("base"), "by name")
+      // Two keys with one number cannot be told apart, and a number counts for its host only.
+      try await ask(9, as: base, key: 10)
+      for (host, number) in [("base", "100009"), ("base", "100003"), ("desk", "100009"), ("desk", "")] {
+        try await expectRefusal(.notFound, saying: ["no host waits"]) {
+          try await s.store.approve(HostName(host), number: number, at: s.now.steady)
+        }
+      }
+      try await s.store.approve(HostName("desk"), number: "100003", at: s.now.steady)
+      try expect(
+        try await s.store.invitation(desk.id)?.approvedKey, [UInt8](repeating: 3, count: 32), "the approved key")
+      s.now = s.now + .seconds(61)
+      try expect(try await numbers(), [], "a minute later")
+      try await expectRefusal(.notFound, saying: ["no host waits"]) {
+        try await s.store.approve(HostName("desk"), number: "100004", at: s.now.steady)
+      }
+      try await ask(8, as: desk, key: 8)
+      try expect(try await numbers(), ["100008"], "who asks again")
+      try await expectRefusal(.refused, saying: ["no invitation"]) {
+        try await s.store.noteWaiting(found[0], invitation: [9], key: [UInt8](repeating: 9, count: 32))
+      }
+    },
     Case("a host that joins again may have another secret") { s in
       let (mine, other) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
       let host = StoreScenario.host
