@@ -223,6 +223,9 @@ let package = Package(
     .target(
       name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv", "attacks.tsv"],
       swiftSettings: strict),
+    .target(
+      name: "FreshDatabases", dependencies: ["BatonPostgres"], path: "Tests/Support/FreshDatabases",
+      swiftSettings: strict),
     .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
     .target(
       name: "HostFixtures",
@@ -322,7 +325,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonIdentity",
+        "BatonBase", "ContractRows", "FreshDatabases", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonIdentity",
         "BatonProtobuf",
         "BatonWire", "BatonWorker", "baton", "baton-worker", "handler-worker", grpc, protobuf, x509, crypto,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -337,9 +340,8 @@ let package = Package(
     .testTarget(
       name: "ContractTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostileDefinitions", "BatonModel", "BatonCore", "BatonSpec", "BatonStore",
-        "BatonWire",
-        "BatonCoordinator",
+        "BatonBase", "ContractRows", "FreshDatabases", "HostileDefinitions", "BatonModel", "BatonCore",
+        "BatonPostgres", "BatonSpec", "BatonStore", "BatonWire", "BatonCoordinator",
         "BatonWorker",
       ],
       swiftSettings: strict),

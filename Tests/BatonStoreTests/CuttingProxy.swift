@@ -7,16 +7,29 @@ import Synchronization
   import Darwin
 #endif
 
-/// A proxy before the socket of a PostgreSQL server. When it is armed, it hides the next answer to a COMMIT: the server
-/// has committed, and the client's connection ends without an answer. It can then keep the server out of reach.
+/// A proxy before the socket of a PostgreSQL server. When it is armed, it changes or hides the next answer to a COMMIT.
+/// It can then keep the server out of reach.
 final class CuttingProxy: Sendable {
   let folder: String
   private let listener: Int32
   private let target: String
-  private let armed = Mutex(false)
+  /// What happens to an answer to a COMMIT, which the server has made.
+  enum Fault: Sendable {
+    /// The client's connection ends without the answer.
+    case cut
+    /// A warning with this SQLSTATE comes before the answer.
+    case warn(String)
+    /// The warning comes, and then the connection ends.
+    case warnAndCut(String)
+  }
+
+  private let armed = Mutex<Fault?>(nil)
   private let cuts = Mutex(0)
   private let isClosed = Mutex(false)
   private let closesAfterwards = Mutex(false)
+  private let clients = Mutex<[Int32]>([])
+  /// Whether the server is not told that a client's connection has ended.
+  private let isSilent = Mutex(false)
 
   /// - Parameter target: the path of the server's socket.
   init(_ target: String) throws {
@@ -24,18 +37,26 @@ final class CuttingProxy: Sendable {
     folder = "/tmp/baton-proxy-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let bound = Self.withAddress(folder + "/.s.PGSQL.5432") { bind(listener, $0, $1) }
+    let bound = UnixSocket.withAddress(folder + "/.s.PGSQL.5432") { bind(listener, $0, $1) }
     guard bound == 0, listen(listener, 16) == 0 else { throw CocoaError(.featureUnsupported) }
     Thread { [self] in while accepts() {} }.start()
   }
 
-  /// - Parameter closes: whether the server is out of reach from the next hidden answer on.
-  func arm(closes: Bool = false) {
+  /// - Parameter closes: whether the server is out of reach from the fault on.
+  func arm(_ fault: Fault = .cut, closes: Bool = false) {
     closesAfterwards.withLock { $0 = closes }
-    armed.withLock { $0 = true }
+    armed.withLock { $0 = fault }
   }
 
   var count: Int { cuts.withLock { $0 } }
+  /// How many connections clients have made.
+  var connections: Int { clients.withLock { $0.count } }
+
+  /// Ends all connections of clients. The server is not told: its sessions go on with what they do.
+  func cutAll() {
+    isSilent.withLock { $0 = true }
+    clients.withLock { for client in $0 { shutdown(client, Int32(SHUT_RDWR)) } }
+  }
 
   func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
@@ -51,27 +72,32 @@ final class CuttingProxy: Sendable {
       return true
     }
     let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    guard Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
+    guard UnixSocket.withAddress(target, { connect(server, $0, $1) }) == 0 else {
       close(client)
       return true
     }
+    clients.withLock { $0.append(client) }
     Thread { [self] in pump(from: client, to: server, isAnswer: false) }.start()
     Thread { [self] in pump(from: server, to: client, isAnswer: true) }.start()
     return true
   }
 
   private func pump(from source: Int32, to target: Int32, isAnswer: Bool) {
-    defer { for one in [source, target] { shutdown(one, Int32(SHUT_RDWR)) } }
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = recv(source, &buffer, buffer.count, 0)
-      guard count > 0 else { return }
-      if isAnswer, hides(buffer[..<count]) { return }
-      var sent = 0
-      while sent < count {
-        let part = buffer.withUnsafeBytes { send(target, $0.baseAddress! + sent, count - sent, Int32(MSG_NOSIGNAL)) }
-        guard part > 0 else { return }
-        sent += part
+    defer {
+      if isAnswer || !isSilent.withLock({ $0 }) { for one in [source, target] { shutdown(one, Int32(SHUT_RDWR)) } }
+    }
+    while let bytes = UnixSocket.read(source) {
+      guard isAnswer, let position = answer(in: bytes), let fault = take() else {
+        if !UnixSocket.write(bytes, to: target) { return }
+        continue
+      }
+      switch fault {
+      case .cut: return
+      case .warn(let sqlState):
+        UnixSocket.write(bytes[..<position] + Self.warning(sqlState) + bytes[position...], to: target)
+      case .warnAndCut(let sqlState):
+        UnixSocket.write(bytes[..<position] + Self.warning(sqlState), to: target)
+        return
       }
     }
   }
@@ -79,27 +105,28 @@ final class CuttingProxy: Sendable {
   /// The tag of the message CommandComplete.
   private static let tag = Array("COMMIT\0".utf8)
 
-  private func hides(_ bytes: ArraySlice<UInt8>) -> Bool {
-    guard armed.withLock({ $0 }), bytes.indices.contains(where: { bytes[$0...].starts(with: Self.tag) }) else {
-      return false
-    }
-    armed.withLock { $0 = false }
-    let closes = closesAfterwards.withLock { $0 }
-    isClosed.withLock { $0 = closes }
-    cuts.withLock { $0 += 1 }
-    return true
+  /// Where the message begins that answers a COMMIT: a type, four bytes of length, and the tag.
+  private func answer(in bytes: ArraySlice<UInt8>) -> Int? {
+    bytes.indices.first { bytes[$0...].starts(with: Self.tag) }.map { $0 - 5 }
   }
 
-  private static func withAddress<Result>(
-    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-  ) -> Result {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-    return withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
+  private func take() -> Fault? {
+    let fault = armed.withLock { armed in
+      defer { armed = nil }
+      return armed
     }
+    if fault != nil {
+      let closes = closesAfterwards.withLock { $0 }
+      isClosed.withLock { $0 = closes }
+      cuts.withLock { $0 += 1 }
+    }
+    return fault
+  }
+
+  /// The message NoticeResponse.
+  private static func warning(_ sqlState: String) -> [UInt8] {
+    let fields = "SWARNING\0VWARNING\0C\(sqlState)\0Mthe wait for the standby was given up\0\0"
+    let length = UInt32(fields.utf8.count + 4)
+    return [UInt8(ascii: "N")] + withUnsafeBytes(of: length.bigEndian, Array.init) + Array(fields.utf8)
   }
 }

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonPostgres
 import GRDB
+import Synchronization
 import Testing
 
 @testable import BatonStore
@@ -151,19 +152,84 @@ import Testing
     #expect(error?.code == .refused && error?.message.contains("fsync = on") == true)
   }
 
+  /// A pooler in transaction mode runs the statements of a session on several sessions of the server, whose settings
+  /// and prepared statements differ.
+  @Test func aPoolerInTransactionModeIsRefused() async throws {
+    let socket = try #require(TestDatabase.socket)
+    let address = try TestDatabase.make()
+    let pooler = try PoolingProxy(socket, isPerTransaction: true)
+    defer { pooler.stop() }
+    let error = #expect(throws: StoreError.self) {
+      try TestDatabase.open(try TestDatabase.address(address, through: pooler.folder))
+    }
+    #expect(error?.code == .refused && error?.message.contains("is a pooler") == true, "\(error?.message ?? "")")
+  }
+
+  @Test func aPoolerInSessionModeIsAccepted() async throws {
+    let pooler = try PoolingProxy(try #require(TestDatabase.socket), isPerTransaction: false)
+    defer { pooler.stop() }
+    let address = try TestDatabase.address(try TestDatabase.make(), through: pooler.folder)
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    try await store.submit("com.a", to: definition)
+    try await store.close()
+  }
+
+  /// A read of many rows asks as often as a read of a few.
+  @Test func aReadAsksOnceForAllItsRows() async throws {
+    let count = Mutex(0)
+    let store = try TestDatabase.open(
+      try TestDatabase.make(), queuesSpans: true,
+      trial: PostgresTrial(onStatements: { _ in count.withLock { $0 += 1 } }))
+    func exchanges(_ body: () async throws -> Void) async throws -> Int {
+      count.withLock { $0 = 0 }
+      try await body()
+      return count.withLock { $0 }
+    }
+    func reads() async throws -> [Int] {
+      [
+        try await exchanges { _ = try await store.unsentSpans(limit: 1000) },
+        try await exchanges { _ = try await store.assignments(on: someHost) },
+        try await exchanges { _ = try await store.ready() },
+        try await exchanges {
+          _ = try await store.oldestReady(
+            of: (1...20).map { RequirementClass(definition: DefinitionID($0), priority: .background) })
+        },
+      ]
+    }
+    var definitions = [try await store.prepare()]
+    for number in 0..<10 {
+      let pattern = try #require(IdentifierPattern("org.\(number).*"))
+      let applied = try await store.apply(
+        [Definition(pattern: pattern, kind: .processing)], seeds: [someTrace], at: someTime)
+      definitions.append(applied[0].id)
+    }
+    try await store.submit("com.a0", to: definitions[0])
+    try await store.submit("com.a1", to: definitions[0])
+    _ = try await store.start(definitions[0])
+    // The definitions are read once, and are then known.
+    _ = try await reads()
+    let few = try await reads()
+    for number in 2..<40 {
+      try await store.submit("com.a\(number)", to: definitions[0])
+      if number < 20 { _ = try await store.start(definitions[0]) }
+    }
+    for (number, definition) in definitions.enumerated().dropFirst() {
+      try await store.submit("org.\(number - 1).a", to: definition)
+    }
+    _ = try await reads()
+    #expect(try await reads() == few)
+    #expect(few.allSatisfy { $0 <= 8 }, "\(few)")
+    try await store.close()
+  }
+
   /// A connection that broke between two groups costs nothing but a new connection.
   @Test func aBrokenConnectionIsReplaced() async throws {
     let address = try TestDatabase.make()
     let store = try TestDatabase.open(address)
     let definition = try await store.prepare()
     try run(Self.killOthers, on: address)
-    // The first write may find the connection broken, which changes nothing.
-    while true {
-      do {
-        try await store.submit("com.a", to: definition)
-        break
-      } catch let error as StoreError where error.code == .unavailable {}
-    }
+    try await store.submit("com.a", to: definition)
     #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).count == 1)
     try await store.close()
   }
@@ -208,18 +274,40 @@ import Testing
     #expect(names.map(\.rawValue) == ["com.a"])
   }
 
-  @Test func aCommitThatWasNotMadeIsAnsweredAsUnavailable() async throws {
+  /// A connection that ends in a commit which was not made: the group runs again.
+  @Test func aCommitThatWasNotMadeIsMadeAgain() async throws {
     let address = try TestDatabase.make()
     let store = try TestDatabase.open(address)
     let definition = try await store.prepare()
-    // A deferred trigger runs in COMMIT; this one ends its own connection.
-    try run(
-      """
-      CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); RETURN NULL; END $$;
-      CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON submission DEFERRABLE INITIALLY DEFERRED
-        FOR EACH ROW EXECUTE FUNCTION cut();
-      """, on: address)
+    try run(Self.cutsCommits(where: "nextval('cuts') = 1"), on: address)
+    let before = store.receipt.sequence
+    guard case .accepted(_, _, _, let isRepeat) = try await store.submit("com.a", to: definition) else {
+      Issue.record("the submission was not accepted")
+      return
+    }
+    #expect(!isRepeat)
+    #expect(store.receipt.sequence == before + 1)
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).count == 1)
+    try await store.close()
+  }
+
+  /// A deferred trigger runs in COMMIT; this one ends its own connection.
+  private static func cutsCommits(where condition: String) -> String {
+    """
+    CREATE SEQUENCE cuts;
+    CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF \(condition) THEN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); END IF;
+      RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON submission DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION cut();
+    """
+  }
+
+  @Test func aCommitThatIsNeverMadeIsAnsweredAsUnavailable() async throws {
+    let address = try TestDatabase.make()
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    try run(Self.cutsCommits(where: "true"), on: address)
     let before = store.receipt.sequence
     let error = await refusal { _ = try await store.submit("com.a", to: definition) }
     #expect(error?.code == .unavailable)

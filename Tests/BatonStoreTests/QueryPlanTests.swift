@@ -18,7 +18,7 @@ import Testing
     .reopenRequest, .requestByID,
     .requestByNumber, .liveRequest, .waitingRequest, .launches, .events, .lastLaunchedRequest, .lastRequestWithOutput,
     .skippedBatches, .setDefinition, .forgetItems,
-    .keepLaunchDefinitions, .skipBatch, .nextReadyPriority, .nextReadyDefinition,
+    .keepLaunchDefinitions, .skipBatch,
     .endedBefore, .oldestEnded, .deleteRequest, .setAnchor, .setNoData, .pokes, .insertPoke, .deleteSubmission,
     .hostUse, .setHostUse,
     .hostName, .evict, .allow, .oldestReadyPermitted, .noteReport, .notePace, .saveClock, .clock,
@@ -91,8 +91,8 @@ import Testing
       (.runningBelow, "launch_open (request>? AND request<?)"), (.scheduledOf, "request_scheduled"),
       (.readyOf, "request_ready (definition=?)"), (.runningOf, "launch_open"), (.unsentBefore, "request_ended"),
       (.pendingInAll, "coordinator_unsettled"),
-      (.unsettled, "coordinator_unsettled"), (.nextReadyPriority, "request_ready (definition=? AND priority>?)"),
-      (.nextReadyDefinition, "request_ready (definition>?)"),
+      (.unsettled, "coordinator_unsettled"), (.readyClasses, "request_ready (definition=? AND priority>?)"),
+      (.readyClasses, "request_ready (definition>?)"),
     ]
     for (query, index) in indexes {
       let plan = try await plan(query)

@@ -10,6 +10,8 @@ enum TestDatabase {
   static let server = ProcessInfo.processInfo.environment["BATON_TEST_POSTGRES"]
   static var isThere: Bool { server != nil }
   static let hint: Comment = "no server: run the tests with Scripts/with-postgres"
+  /// Where the server listens for TLS, if it does: `localhost:PORT`.
+  static let secureServer = ProcessInfo.processInfo.environment["BATON_TEST_POSTGRES_TLS"]
 
   /// The database that has Baton's tables, of which all others are copies.
   private static let template = Mutex<String?>(nil)
@@ -43,8 +45,11 @@ enum TestDatabase {
     return try address(name)
   }
 
-  static func open(_ address: PostgresAddress, queuesSpans: Bool = false) throws -> PostgresStore {
-    try PostgresStore.open(address, postgres: limits, queuesSpans: queuesSpans)
+  static func open(
+    _ address: PostgresAddress, limits: PostgresLimits = limits, queuesSpans: Bool = false,
+    trial: PostgresTrial = PostgresTrial()
+  ) throws -> PostgresStore {
+    try PostgresStore.open(address, postgres: limits, queuesSpans: queuesSpans, trial: trial)
   }
 
   /// Opens a store in a new database.
@@ -60,15 +65,21 @@ enum TestDatabase {
 
   /// The same database, through a socket in another folder.
   static func address(_ address: PostgresAddress, through folder: String) throws -> PostgresAddress {
-    let database = address.redacted.firstMatch(of: /\/(baton_[0-9a-f]+)/).map { String($0.1) } ?? ""
+    let database = try name(of: address)
     return try PostgresAddress("postgresql://postgres@/\(database)?host=\(folder)&port=5432")
+  }
+
+  /// The name of the database.
+  static func name(of address: PostgresAddress) throws -> String {
+    address.redacted.firstMatch(of: /\/(baton_[0-9a-f]+)/).map { String($0.1) } ?? ""
   }
 
   private static func address(_ database: String) throws -> PostgresAddress {
     try PostgresAddress("\(server ?? "")\(server?.contains("?") == true ? "&" : "?")dbname=\(database)")
   }
 
-  private static func run(_ sql: String) throws {
+  /// Runs a script in the server's own database.
+  static func run(_ sql: String) throws {
     let deadline = ContinuousClock.now + .seconds(60)
     let connection = try PostgresConnection.connect(to: try PostgresAddress(server ?? ""), deadline: deadline)
     defer { connection.close() }

@@ -16,7 +16,7 @@ struct CoreFleet {
 
   /// A coordinator. The first one is the steward.
   private struct Seat {
-    let store: SQLiteStore
+    let store: any HistoryStore
     var dispatcher: Dispatcher
   }
 
@@ -34,10 +34,10 @@ struct CoreFleet {
   private var events: [Event] = []
 
   /// - Parameter stores: one for each coordinator, all on the same database.
-  init(_ stores: [SQLiteStore], _ definitions: [(DefinitionID, Definition)], at now: Now) throws {
+  init(_ stores: [any HistoryStore], _ definitions: [(DefinitionID, Definition)], at now: Now) throws {
     self.now = now
     // The workers of an earlier fleet may be at the other coordinator.
-    for host in try stores[0].transaction({ try $0.fleet() }).hosts where stores.count > 1 {
+    for host in try stores[0].reading({ try $0.fleet() }).hosts where stores.count > 1 {
       guard let incarnation = host.incarnation else { continue }
       let process = WorkerProcess(host: host.name, incarnation: incarnation)
       _ = try stores[0].transaction { try $0.endLease(of: process, countsAsLoss: false, at: now.moment) }
@@ -45,7 +45,7 @@ struct CoreFleet {
     for store in stores {
       // A lease of thirty years does not end by itself: workers are lost only when the test kills them.
       var seat = Seat(store: store, dispatcher: Dispatcher(leaseTerm: .seconds(1_000_000_000)))
-      seat.dispatcher.restore(try store.transaction { try $0.fleet() }, at: now)
+      seat.dispatcher.restore(try store.reading { try $0.fleet() }, at: now)
       for (id, definition) in definitions { seat.dispatcher.learn(id, definition) }
       seats.append(seat)
     }
@@ -65,7 +65,7 @@ struct CoreFleet {
   private var turns = 0
 
   func record(_ name: JobIdentifier, _ number: Int?) throws -> RequestRecord? {
-    try seats[0].store.transaction { try $0.request(name, number: number) }
+    try seats[0].store.reading { try $0.request(name, number: number) }
   }
 
   /// Whether nothing keeps the request from starting on a host, as the coordinator of that host says.
@@ -123,7 +123,7 @@ struct CoreFleet {
   /// Each coordinator reads what the others have changed, as it does once a second.
   private mutating func hear() throws {
     for number in seats.indices {
-      let fleet = try seats[number].store.transaction { try $0.fleet() }
+      let fleet = try seats[number].store.reading { try $0.fleet() }
       try perform(seats[number].dispatcher.hear(fleet, at: now.instant), by: number)
       due.join(fleet.nextDue)
     }
@@ -185,7 +185,7 @@ struct CoreFleet {
       try perform(seats[number].dispatcher.expire(launch, .cancelled(by: "test")), by: number)
     }
     // What waited behind a cancelled request may start now.
-    let fleet = try seats[0].store.transaction { try $0.fleet() }
+    let fleet = try seats[0].store.reading { try $0.fleet() }
     for requirementClass in fleet.readyClasses { noteReady(requirementClass) }
     due.join(fleet.nextDue)
   }
@@ -242,12 +242,11 @@ struct CoreFleet {
       try perform([.endLease(lease, countsAsLoss: true)], by: number)
       try attach(hello)
     case .attached(let held):
-      let (grant, assignments) = try seats[number].store.transaction { verbs in
-        (
-          try verbs.grantLease(hello.host, hello.incarnation, link: Int64(turns), report: nil, at: now.moment),
-          try verbs.assignments(on: hello.host)
-        )
+      let store = seats[number].store
+      let grant = try store.transaction {
+        try $0.grantLease(hello.host, hello.incarnation, link: Int64(turns), report: nil, at: now.moment)
       }
+      let assignments = try store.reading { try $0.assignments(on: hello.host) }
       seats[number].dispatcher.granted(grant.lease, at: now.instant)
       for answer in grant.ended { note(answer, .lost, by: number) }
       try perform(

@@ -1,7 +1,9 @@
 import BatonModel
-import BatonStore
 import ContractRows
+import FreshDatabases
 import Testing
+
+@testable import BatonStore
 
 /// Random histories of submit, replace, poke, cancel, expire, lose, fail and time passing, with a wall clock that steps
 /// back and forth. They are compared with a short model.
@@ -25,7 +27,17 @@ import Testing
     try run(number, on: [store, store.another()])
   }
 
-  private func run(_ number: Int, on stores: [SQLiteStore]) throws {
+  /// The same in PostgreSQL, with one coordinator and with two. Each verb takes milliseconds there, so there are fewer
+  /// histories.
+  @Test(.enabled(if: FreshDatabase.isThere), arguments: [1, 2])
+  func `the contract holds in PostgreSQL`(coordinators: Int) async throws {
+    let address = try FreshDatabase.make()
+    let stores = try (0..<coordinators).map { _ in try PostgresStore.open(address) }
+    try run(0, on: stores, count: 60)
+    for store in stores { try await store.close() }
+  }
+
+  private func run(_ number: Int, on stores: [any HistoryStore], count: Int = batch) throws {
     let store = stores[0]
     let applied = try store.transaction { verbs in
       try verbs.apply(
@@ -33,7 +45,7 @@ import Testing
     }
     let definitions = zip(applied, Self.definitions).map { ($0.id, $1) }
     var starts = 0
-    for index in 0..<Self.batch {
+    for index in 0..<count {
       let seed = UInt64(number * Self.batch + index)
       // Each history has its own days, so that its use of an allowance is not missing in the next history.
       let date = Self.midnight(of: Int64(20_000 + 30 * index))
@@ -46,7 +58,7 @@ import Testing
       }
       starts += history.starts
     }
-    #expect(starts > Self.batch * 3, "only \(starts) launches: the histories prove nothing")
+    #expect(starts > count * 3, "only \(starts) launches: the histories prove nothing")
   }
 
   private static func midnight(of day: Int64) -> Timestamp { Timestamp(nanoseconds: day * 86_400_000_000_000) }

@@ -221,11 +221,12 @@ struct RowLoader {
   }
 
   private mutating func findUnfinished(_ position: CancelPosition, _ limit: Int) {
-    // One question has one snapshot: a request that turns from running to ready meanwhile is in one part of it.
+    // One question has one snapshot: a request that turns from running to ready meanwhile is in one part of it. `+ 0`
+    // keeps the database from walking all requests.
     let sql = """
       SELECT * FROM (SELECT id, identifier FROM request WHERE state = 0 AND id < ?2 ORDER BY id LIMIT ?3) AS scheduled
       UNION ALL
-      SELECT * FROM (SELECT id, identifier FROM request WHERE state = 1 AND id < ?2 ORDER BY id LIMIT ?3) AS ready
+      SELECT * FROM (SELECT id, identifier FROM request WHERE state = 1 AND id + 0 < ?2 LIMIT ?3) AS ready
       UNION ALL
       SELECT * FROM (
         SELECT l.request, r.identifier FROM launch l JOIN request r ON r.id = l.request
@@ -286,9 +287,12 @@ struct RowLoader {
   /// Ready and due requests, which are locked if no other group has locked them.
   private func wantedFree(_ classes: [(RequirementClass, count: Int)]) -> [(question: RowQuestion, limit: Int)] {
     var asked: [(RowQuestion, limit: Int)] = classes.map { one, count in
+      // The list has one definition. A planner takes a list for more, so it can get this order from the index of ready
+      // requests alone. With `definition = ?1` the order of the primary key would do too, and a plan that walks it
+      // throws away all older requests.
       let question = RowQuestion(
-        "r.state = 1 AND r.definition = ?1 AND r.priority = ?2 ORDER BY r.id", .integer(one.definition.rawValue),
-        .integer(one.priority.rawValue))
+        "r.state = 1 AND r.definition IN ?1 AND r.priority = ?2 ORDER BY r.definition, r.id",
+        .integers([one.definition.rawValue]), .integer(one.priority.rawValue))
       return (question, limit: count)
     }
     for case .due(let now, let limit) in keys {

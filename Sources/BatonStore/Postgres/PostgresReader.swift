@@ -46,15 +46,18 @@ final class PostgresReaders: Sendable {
   private func attempt<Value: Sendable>(
     _ thread: PostgresThread, _ body: @escaping @Sendable (any StatementSource) throws -> Value
   ) async throws -> Value {
-    try await thread.run { [server] connection in
-      let run = { (text: String) in
-        _ = try connection.run(PostgresStatement(text), deadline: server.deadline())
-      }
-      try run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-      let result = Result { try body(PostgresStatements(connection, server)) }
-      if !connection.isBroken { try run("ROLLBACK") }
-      return try result.get()
-    }
+    try await thread.run { [server] in try Self.snapshot(on: $0, of: server, body) }
+  }
+
+  /// Runs `body` in a transaction that only reads, with one snapshot.
+  static func snapshot<Value>(
+    on connection: PostgresConnection, of server: PostgresServer, _ body: (any StatementSource) throws -> Value
+  ) throws -> Value {
+    let run = { (text: String) in _ = try server.run([PostgresStatement(text)], on: connection) }
+    try run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    let result = Result { try body(PostgresStatements(connection, server)) }
+    if !connection.isBroken { try run("ROLLBACK") }
+    return try result.get()
   }
 }
 
@@ -68,10 +71,12 @@ private final class PostgresStatements: StatementSource {
   }
 
   func prepared(_ query: Query) throws -> Prepared {
-    let text = query.sql.withNumberedParameters
-    return Prepared(elsewhere: { [connection, server] parameters in
-      let statement = PostgresStatement(text, parameters.map { cell, type in cell.value(type) })
-      return try connection.run(statement, deadline: server.deadline()).cells
+    let text = query.elsewhere.withNumberedParameters
+    return Prepared(elsewhere: { [connection, server] lists in
+      let statements = lists.map { parameters in
+        PostgresStatement(text, parameters.map { cell, type in cell.value(type) })
+      }
+      return try server.run(statements, on: connection).map { try $0.cells }
     })
   }
 }

@@ -23,6 +23,9 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
   private let numbers: PostgresNumbers
   private var connection: PostgresConnection?
   private let closed = Mutex(false)
+  /// How many connections broke since the last group was stored.
+  private var losses = 0
+  private let hold = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// - Parameter shapes: the tables, as the working set has them.
   init(_ server: PostgresServer, _ shapes: [TableShape]) {
@@ -33,6 +36,16 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   /// Stops waiting for a server that does not answer.
   func close() { closed.withLock { $0 = true } }
+
+  /// Closes the connection. Call it when no group is under way, and none will be.
+  func end() {
+    connection?.close()
+    connection = nil
+  }
+
+  /// Holds the next group that has something to store: calls `body` before it stores, while it has its locks. For
+  /// tests. `nil` holds none.
+  func holdNext(_ body: (@Sendable () -> Void)?) { hold.withLock { $0 = body } }
 
   // MARK: RowServer
 
@@ -46,24 +59,46 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
       release(group)
       // Another group was in the way. This one begins again.
       if error is RowsChanged { return nil }
-      if let error = error as? PostgresError, error.isSerialization || error.isStalePlan { return nil }
-      throw StoreError(anything: error)
+      guard let error = error as? PostgresError else { throw StoreError(anything: error) }
+      if error.isSerialization || error.isStalePlan { return nil }
+      if error.kind == .brokenConnection {
+        try beginAgain(after: StoreError(error))
+        return nil
+      }
+      throw StoreError(error)
     }
   }
 
   func store(_ changes: [RowChange], by group: Int) throws {
     guard let connection else { throw StoreError(.unavailable, "The connection to PostgreSQL is gone.") }
+    if let held = hold.withLock({ hold in
+      defer { hold = nil }
+      return hold
+    }) {
+      held()
+    }
     do {
       try run(PostgresChanges.statements(for: changes) + [PostgresStatement("COMMIT")], on: connection)
-      if let doubt = connection.doubtAboutCommit { return try findOut(CommitMark(in: changes), doubt) }
+      if let doubt = connection.doubtAboutCommit { try findOut(CommitMark(in: changes), doubt) }
     } catch let error as PostgresError {
-      if error.isOutcomeUnknown { return try findOut(CommitMark(in: changes), error) }
-      if error.isUniqueViolation || error.sqlState == "23P01" || error.isSerialization || error.isStalePlan {
+      if error.isOutcomeUnknown {
+        try findOut(CommitMark(in: changes), error)
+      } else if error.isUniqueViolation || error.sqlState == "23P01" || error.isSerialization || error.isStalePlan {
         throw RowConflict()
+      } else {
+        throw StoreError(error)
       }
-      throw StoreError(error)
     }
+    losses = 0
     numbers.endGroup()
+  }
+
+  /// A connection broke, and nothing was changed: the group begins again on another connection, once.
+  private func beginAgain(after error: StoreError) throws {
+    losses += 1
+    if losses == 1 { return }
+    losses = 0
+    throw error
   }
 
   func release(_ group: Int) {
@@ -88,7 +123,7 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   @discardableResult
   private func run(_ statements: [PostgresStatement], on connection: PostgresConnection) throws -> [PostgresRows] {
-    try connection.run(statements, deadline: server.deadline())
+    try server.run(statements, on: connection)
   }
 
   private func draw(_ table: NumberedTable, _ count: Int) throws -> [Int64] {
@@ -107,7 +142,9 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   /// Finds out whether a commit was made whose answer was lost: on another connection, under the lock of this
   /// coordinator's row. The lock waits for a commit that is still being made; a read without it would take that commit
-  /// for one that was not made.
+  /// for one that was not made. Where a standby has to confirm commits, this transaction waits for it too, and so the
+  /// commit before it is confirmed as well.
+  /// - Throws: `RowConflict` if the commit was not made, and the group may begin again.
   private func findOut(_ mark: CommitMark?, _ cause: PostgresError) throws {
     connection?.close()
     guard let mark else {
@@ -125,7 +162,10 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
         }
         let commits = rows.count == 0 ? nil : try rows.integer(0, 0)
         if let commits, commits >= mark.commits { return }
-        throw StoreError(.unavailable, "PostgreSQL broke the connection, and did not make the change: \(cause.message)")
+        try beginAgain(
+          after: StoreError(
+            .unavailable, "PostgreSQL broke the connection, and did not make the change: \(cause.message)"))
+        throw RowConflict()
       } catch let error as PostgresError where error.kind != .loginRefused {
         connection?.close()
         pause()
@@ -230,7 +270,7 @@ final class PostgresRowSource: RowSource {
 
   /// Waits for other groups, so there is always an answer.
   func answer(_ exchange: RowExchange) throws -> RowExchange.Answer? {
-    let byTable = Dictionary(grouping: exchange.locks, by: \.table)
+    let byTable = Dictionary(grouping: exchange.locks.filter { !server.trial.ignored.contains($0.table) }, by: \.table)
     let locks = byTable.keys.sorted { $0.rawValue < $1.rawValue }.map { table in
       table.statement(locking: (byTable[table] ?? []).map(\.id).sorted())
     }
@@ -255,9 +295,9 @@ final class PostgresRowSource: RowSource {
   }
 
   private func run(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
-    let begin = hasBegun ? [] : [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")]
+    let begin = hasBegun ? [] : [PostgresStatement("BEGIN ISOLATION LEVEL \(server.trial.isolation)")]
     hasBegun = true
-    return Array(try connection.run(begin + statements, deadline: server.deadline()).dropFirst(begin.count))
+    return Array(try server.run(begin + statements, on: connection).dropFirst(begin.count))
   }
 }
 

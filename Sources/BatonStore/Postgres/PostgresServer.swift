@@ -19,10 +19,21 @@ struct PostgresLimits: Hashable, Sendable {
   var readers = 3
 }
 
+/// What a test leaves out, to prove that it is needed, or watches.
+struct PostgresTrial: Sendable {
+  /// The locks that groups do not take.
+  var ignored: Set<RowLock.Table> = []
+  /// The isolation level of groups.
+  var isolation = "READ COMMITTED"
+  /// Called with the statements of each exchange before they are sent.
+  var onStatements: (@Sendable ([PostgresStatement]) -> Void)?
+}
+
 /// Opens connections to a server, and makes sure that it can keep the promises.
 struct PostgresServer: Sendable {
   let address: PostgresAddress
   let limits: PostgresLimits
+  var trial = PostgresTrial()
 
   /// Opens a connection.
   /// - Throws: `StoreError`: `.unavailable` if there is no server now, `.refused` if a person has to change something.
@@ -41,16 +52,24 @@ struct PostgresServer: Sendable {
 
   func deadline() -> ContinuousClock.Instant { .now + limits.exchange }
 
+  /// Sends the statements in one exchange.
+  func run(_ statements: [PostgresStatement], on connection: PostgresConnection) throws -> [PostgresRows] {
+    trial.onStatements?(statements)
+    return try connection.run(statements, deadline: deadline())
+  }
+
   /// Sets the session up, and refuses a server whose commits may be lost, and a pooler that gives each transaction
   /// another connection.
   private func prepare(_ connection: PostgresConnection) throws {
     let milliseconds = { (duration: Duration) in duration.nanoseconds / 1_000_000 }
-    // Without these the plans of an empty table would stay when it has grown.
+    // Statements look rows up in indexes, and their plans have to stay right while the tables grow from empty to large,
+    // whatever statistics say. A merge join may read a whole index, and a hash join a whole table.
     try connection.script(
       """
       SET lock_timeout = \(milliseconds(limits.locking)); SET statement_timeout = 0;
       SET idle_in_transaction_session_timeout = \(milliseconds(limits.idling));
-      SET enable_seqscan = off; SET jit = off; SET plan_cache_mode = force_generic_plan;
+      SET enable_seqscan = off; SET enable_mergejoin = off; SET enable_hashjoin = off; SET jit = off;
+      SET plan_cache_mode = force_generic_plan;
       SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET baton.session = 'set'
       """, deadline: deadline())
     let rows = try connection.run(
@@ -84,15 +103,26 @@ struct PostgresServer: Sendable {
   /// Two transactions in a row have to run on the same connection to the server.
   private func refusePooler(_ connection: PostgresConnection) throws {
     let question = PostgresStatement("SELECT pg_backend_pid(), current_setting('baton.session', true)")
-    for _ in 0..<2 {
-      let rows = try connection.run(question, deadline: deadline())
-      guard try rows.integer(0, 0) == Int64(connection.backendPID), try rows.textIfAny(0, 1) == "set" else {
-        throw StoreError(
-          .refused,
-          "between this coordinator and PostgreSQL is a pooler that gives each transaction another connection; use "
-            + "PostgreSQL's own port, or a pool in session mode")
-      }
+    for _ in 0..<2 where try !isOwn(try answer(to: question, on: connection), connection) {
+      throw StoreError(
+        .refused,
+        "between this coordinator and PostgreSQL is a pooler that gives each transaction another connection; use "
+          + "PostgreSQL's own port, or a pool in session mode")
     }
+  }
+
+  /// - Returns: `nil` if the session does not have the statement that was prepared on it.
+  private func answer(to question: PostgresStatement, on connection: PostgresConnection) throws -> PostgresRows? {
+    do {
+      return try connection.run(question, deadline: deadline())
+    } catch  where ["26000", "42P05"].contains(error.sqlState) {
+      return nil
+    }
+  }
+
+  private func isOwn(_ rows: PostgresRows?, _ connection: PostgresConnection) throws -> Bool {
+    guard let rows else { return false }
+    return try rows.integer(0, 0) == Int64(connection.backendPID) && rows.textIfAny(0, 1) == "set"
   }
 }
 

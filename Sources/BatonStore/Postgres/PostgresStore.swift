@@ -14,9 +14,10 @@ internal import GRDB
 /// hello of a worker notices it, and the fleet is paused (promise P12).
 package final class PostgresStore: VerbStore {
   private let writer: GroupCommitWriter
-  private let server: PostgresRowServer
+  let server: PostgresRowServer
   private let place: PostgresServer
   private let readers: PostgresReaders
+  private let blockingReader = BlockingReader()
   private let cache: DefinitionCache
   /// `nil` if no data folder belongs to the store.
   private let folder: DataFolderLock?
@@ -49,9 +50,10 @@ package final class PostgresStore: VerbStore {
   ///   `.newerVersion`, or `.corrupt`.
   static func open(
     _ address: PostgresAddress, limits: StoreLimits = StoreLimits(), postgres: PostgresLimits = PostgresLimits(),
-    queuesSpans: Bool = false, folder: DataFolderLock? = nil, onGroup: GroupReport? = nil
+    queuesSpans: Bool = false, folder: DataFolderLock? = nil, trial: PostgresTrial = PostgresTrial(),
+    onGroup: GroupReport? = nil
   ) throws -> PostgresStore {
-    let server = PostgresServer(address: address, limits: postgres)
+    let server = PostgresServer(address: address, limits: postgres, trial: trial)
     try PostgresMigrations(server: server).run(RandomNumbers.name())
     return try PostgresStore(server, limits, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
   }
@@ -105,6 +107,31 @@ package final class PostgresStore: VerbStore {
     try await writer.perform(lane, isWithdrawable: isWithdrawable, needing: needs, body)
   }
 
+  /// As `SQLiteStore.transaction`: blocks until `body` is committed. `body` sees the rows that its verbs ask for, so
+  /// verbs that only read need `readNow`.
+  package func transaction<Value>(_ body: (Verbs) throws -> Value) throws -> Value { try writer.performNow(body) }
+
+  /// As `transaction`, with what `body` is known to need.
+  func transaction<Value>(needing needs: KnownNeeds, _ body: (Verbs) throws -> Value) throws -> Value {
+    try writer.performNow(needing: needs, body)
+  }
+
+  /// As `read`, and blocks until `body` has run. For tests without concurrency: it has one caller at a time, and
+  /// a connection of its own, which the first call makes.
+  package func readNow<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
+    let connection = try blockingReader.connection ?? place.connect()
+    blockingReader.connection = connection
+    return try PostgresReaders.snapshot(on: connection, of: place) {
+      try body(Verbs($0, limits: limits, cache: cache, queuesSpans: false, isShared: true))
+    }
+  }
+
+  /// `@unchecked Sendable`: `readNow` has one caller at a time.
+  private final class BlockingReader: @unchecked Sendable { var connection: PostgresConnection? }
+
+  /// As `SQLiteStore.exclusively`.
+  func exclusively<Value>(_ body: (Verbs) throws -> Value) throws -> Value { try writer.exclusively(body) }
+
   /// PostgreSQL checks its pages itself when it reads them (`data_checksums`). This reads what every start needs.
   package func verify() async throws { _ = try await fleet() }
 
@@ -131,6 +158,8 @@ package final class PostgresStore: VerbStore {
     }
     server.close()
     try await writer.close()
+    server.end()
+    blockingReader.connection?.close()
     await readers.end()
     folder?.release()
   }

@@ -16,8 +16,9 @@ extension Database: StatementSource {
 ///
 /// Methods throw GRDB's `DatabaseError` with SQLite's extended error code, or what `Elsewhere` throws.
 struct Prepared {
-  /// Runs the statement in a database elsewhere, and returns its rows. A parameter that is null has a type too.
-  typealias Elsewhere = (_ parameters: [(Cell, ColumnType)]) throws -> [[Cell]]
+  /// Runs the statement in a database elsewhere, once for each list of parameters and in one exchange, and returns the
+  /// rows of each. A parameter that is null has a type too.
+  typealias Elsewhere = (_ parameters: [[(Cell, ColumnType)]]) throws -> [[[Cell]]]
 
   private enum Place {
     case sqlite(Statement, OpaquePointer)
@@ -69,6 +70,21 @@ struct Prepared {
     return try allRows(handle, row)
   }
 
+  /// Runs the statement for each list of values, and calls `row` with the position of the list and each of its rows. A
+  /// database elsewhere is asked once, however many lists there are.
+  func each<Result>(
+    _ lists: [[any Bindable]], row: (Int, Columns) throws -> Result
+  ) throws -> [[Result]] {
+    guard case .elsewhere(let run) = place else {
+      return try lists.enumerated().map { position, values in
+        try all(cells: values.map(\.cell)) { try row(position, $0) }
+      }
+    }
+    if lists.isEmpty { return [] }
+    let found = try run(lists.map { $0.map { ($0.cell, type(of: $0).column) } })
+    return try found.enumerated().map { position, rows in try rows.map { try row(position, Columns(cells: $0)) } }
+  }
+
   /// As `all`, for values whose number is not known before.
   @discardableResult
   func all<Result>(cells: [Cell], row: (Columns) throws -> Result) throws -> [Result] {
@@ -89,7 +105,7 @@ struct Prepared {
     guard case .elsewhere(let run) = place else { preconditionFailure("a statement of SQLite has its own rows") }
     var parameters: [(Cell, ColumnType)] = []
     repeat parameters.append(((each values).cell, (each Value).column))
-    return try run(parameters)
+    return try run([parameters])[0]
   }
 
   private func bind(_ value: some Bindable, _ index: inout Int32, _ handle: OpaquePointer) throws {

@@ -111,19 +111,7 @@ extension Verbs {
   /// The classes that have a ready request. Steps from class to class through the index of ready requests with two
   /// lookups per class, so the cost does not depend on the number of ready requests.
   func readyClasses() throws -> [RequirementClass] {
-    var classes: [RequirementClass] = []
-    var (definition, priority) = (Int64.min, -1)
-    while let next = try nextReadyClass(after: definition, priority) {
-      classes.append(next)
-      (definition, priority) = (next.definition.rawValue, next.priority.rawValue)
-    }
-    return classes.sorted()
-  }
-
-  /// The first ready class after this definition and priority, in the order of the index.
-  private func nextReadyClass(after definition: Int64, _ priority: Int) throws -> RequirementClass? {
-    let sameDefinition = try prepare(.nextReadyPriority).first(definition, priority, row: Self.requirementClass)
-    return try sameDefinition ?? prepare(.nextReadyDefinition).first(definition, row: Self.requirementClass)
+    try prepare(.readyClasses).all(row: Self.requirementClass).sorted()
   }
 
   private static func requirementClass(_ row: Columns) -> RequirementClass {
@@ -155,14 +143,19 @@ extension Query {
       JOIN identifier i ON i.id = r.identifier
     WHERE l.ended_at IS NULL ORDER BY l.request
     """)
-  static let nextReadyPriority = Query(
+  static let readyClasses = Query(
     """
-    SELECT definition, priority FROM request
-    WHERE state = 1 AND definition = ? AND priority > ? ORDER BY priority LIMIT 1
-    """)
-  static let nextReadyDefinition = Query(
-    """
-    SELECT definition, priority FROM request WHERE state = 1 AND definition > ?
-    ORDER BY definition, priority LIMIT 1
+    WITH RECURSIVE ready (definition, priority) AS (
+      SELECT * FROM (
+        SELECT definition, priority FROM request WHERE state = 1 ORDER BY definition, priority LIMIT 1) AS lowest
+      UNION ALL
+      SELECT r.definition, r.priority FROM ready JOIN request r ON r.id = coalesce(
+        (SELECT n.id FROM request n
+         WHERE n.state = 1 AND n.definition = ready.definition AND n.priority > ready.priority
+         ORDER BY n.priority LIMIT 1),
+        (SELECT n.id FROM request n WHERE n.state = 1 AND n.definition > ready.definition
+         ORDER BY n.definition, n.priority LIMIT 1))
+    )
+    SELECT definition, priority FROM ready
     """)
 }

@@ -163,14 +163,20 @@ extension Verbs {
   }
 
   package func assignments(on host: HostName) throws -> [Assignment] {
-    try prepare(.assignments).all(host.rawValue) { row in
+    let rows = try prepare(.assignments).all(host.rawValue) { row in
       var candidate = Self.candidate(row)
       // The row is that of a running request, whose number of launches includes this launch already.
       candidate.launches -= 1
+      return (
+        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.spanID(23)),
+        startedAt: row.time(24), isSimulated: row.bool(27),
+        expiry: row.optionalText(25).flatMap { ExpiryReason(code: $0, detail: row.optionalText(26)) }
+      )
+    }
+    return try zip(rows, lastEnds(before: rows.map(\.candidate))).map { row, end in
       var assignment = Assignment(
-        candidate, Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.spanID(23)),
-        after: try lastEnd(before: candidate), startedAt: row.time(24), isSimulated: row.bool(27))
-      assignment.pendingExpiry = row.optionalText(25).flatMap { ExpiryReason(code: $0, detail: row.optionalText(26)) }
+        row.candidate, row.place, after: end, startedAt: row.startedAt, isSimulated: row.isSimulated)
+      assignment.pendingExpiry = row.expiry
       return assignment
     }
   }

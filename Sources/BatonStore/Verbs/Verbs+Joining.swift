@@ -16,18 +16,16 @@ extension Verbs {
     try prepare(.dropJoining).run(request, JoinedSubmissions.limit)
   }
 
-  /// Adds what joined the request, if this occasion's spans report it.
-  func withJoined(_ source: SpanSource) throws -> SpanSource {
-    guard source.tellsJoined else { return source }
-    var source = source
-    source.joined = try joined(to: source.key.request)
-    return source
+  /// What joined each of the requests.
+  func joined(to requests: [RequestID]) throws -> [JoinedSubmissions] {
+    try prepare(.joining).each(requests.map { [$0.rawValue] }) { _, row in
+      (position: row.int(0), poke: row.optionalText(1), trace: row.optionalTraceID(2), span: row.optionalSpanID(3))
+    }.map(Self.joined)
   }
 
-  private func joined(to request: RequestID) throws -> JoinedSubmissions {
-    let rows = try prepare(.joining).all(request.rawValue) { row in
-      (position: row.int(0), poke: row.optionalText(1), trace: row.optionalTraceID(2), span: row.optionalSpanID(3))
-    }
+  private static func joined(
+    _ rows: [(position: Int, poke: String?, trace: TraceID?, span: SpanID?)]
+  ) -> JoinedSubmissions {
     var joined = JoinedSubmissions(pokes: rows.compactMap(\.poke), dropped: (rows.first?.position ?? 1) - 1)
     for row in rows {
       guard let trace = row.trace, let span = row.span else { continue }

@@ -127,6 +127,20 @@ extension ListSource {
     case .every, .names, .host, .scheduled, .ready, .failed, .cancelled: "r.id"
     }
   }
+
+  /// The condition and the order for a planner that chooses indexes by statistics. A column that is compared with a
+  /// list of one belongs to the order, and only the index of the source has this order. With `=` the order of the
+  /// primary key would do too, and a plan that walks it throws away all older requests.
+  var planned: (condition: String, order: String) {
+    switch self {
+    case .host: ("r.host = ANY (ARRAY[(SELECT id FROM host WHERE name = ?6)]) AND r.id > ?1", "r.host, r.id")
+    case .ready:
+      ("r.state = 1 AND r.definition = ANY (ARRAY[?7]) AND r.priority = ?8 AND r.id > ?1", "r.definition, r.id")
+    case .failed: ("r.state >= 4 AND r.state = ANY (ARRAY[4]::bigint[]) AND r.id > ?1", "r.state, r.id")
+    case .cancelled: ("r.state >= 4 AND r.state = ANY (ARRAY[5]::bigint[]) AND r.id > ?1", "r.state, r.id")
+    case .every, .names, .scheduled, .running, .succeeded: (condition, order)
+    }
+  }
 }
 
 /// A range of identifier names, from `lower` to `upper` inclusive. Identifiers are ASCII, so their byte order is the
@@ -150,12 +164,19 @@ extension Query {
 
   /// One query for each combination of a source and a range.
   static let lists: [Query] = NameRange.Kind.allCases.flatMap { names in
-    ListSource.allCases.map { Query(listText($0, names)) }
+    ListSource.allCases.map { source in
+      let planned = source.planned
+      return Query(
+        listText(source, names, source.condition, source.order),
+        elsewhere: listText(source, names, planned.condition, planned.order))
+    }
   }
 
   /// `+ 0` and `|| ''` keep the database from searching by that column. The last condition is always true; it names
   /// every parameter, because all of them are bound.
-  private static func listText(_ source: ListSource, _ names: NameRange.Kind) -> String {
+  private static func listText(
+    _ source: ListSource, _ names: NameRange.Kind, _ condition: String, _ order: String
+  ) -> String {
     let nameCondition =
       switch names {
       case .every: ""
@@ -164,10 +185,10 @@ extension Query {
       }
     return """
       \(recordColumns(withBlobs: false)) \(source.tables) \(recordJoins)
-      WHERE \(source.condition) AND (?5 IS NULL OR (?5 >> CAST(r.state AS integer)) & 1 = 1) \(nameCondition)
+      WHERE \(condition) AND (?5 IS NULL OR (?5 >> CAST(r.state AS integer)) & 1 = 1) \(nameCondition)
         AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6))
         AND (coalesce(?3, ?4, ?6) IS NOT NULL OR coalesce(?5, ?7, ?8, 0) IS NOT NULL)
-      ORDER BY \(source.order) LIMIT ?2
+      ORDER BY \(order) LIMIT ?2
       """
   }
 }

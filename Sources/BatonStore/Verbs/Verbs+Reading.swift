@@ -216,9 +216,9 @@ extension Verbs {
   /// not depend on the number of requests. More than one request has to be examined, because a resumed request starts
   /// before requests that have waited longer. There are no more resumed requests than launches that were running.
   package func oldestReady(of classes: [RequirementClass]) throws -> Timestamp? {
-    try classes.compactMap { wanted in
-      try prepare(.firstReady).first(wanted.definition.rawValue, wanted.priority.rawValue) { $0.optionalTime(0) } ?? nil
-    }.min()
+    try prepare(.firstReady).each(classes.map { [$0.definition.rawValue, $0.priority.rawValue] }) { _, row in
+      row.optionalTime(0)
+    }.joined().compactMap { $0 }.min()
   }
 
   /// The record with the parts of its definition that the row does not contain.
@@ -314,7 +314,13 @@ extension Query {
     SELECT min(ready_at) FROM (
       SELECT ready_at FROM request WHERE state = 1 AND definition = ? AND priority = ?
       ORDER BY id LIMIT 64) AS oldest
-    """)
+    """,
+    // A list of one, as in `ListSource.planned`.
+    elsewhere: """
+      SELECT min(ready_at) FROM (
+        SELECT ready_at FROM request WHERE state = 1 AND definition = ANY (ARRAY[?1]) AND priority = ?2
+        ORDER BY definition, id LIMIT 64) AS oldest
+      """)
   static let patternCounts = Query(
     """
     SELECT p.name, CAST(sum(s.scheduled) AS bigint), CAST(sum(s.ready) AS bigint), CAST(sum(s.running) AS bigint),

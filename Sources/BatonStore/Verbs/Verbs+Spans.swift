@@ -80,46 +80,60 @@ extension Verbs {
   }
 
   /// The sources of the spans, in the order of `keys`. Neighbouring keys of one launch are made of the same rows, which
-  /// are read once. Keys of a request that is not kept any more are left out.
+  /// are read once. Keys of a request that is not kept any more are left out. There are four exchanges with a database
+  /// elsewhere at most, however many keys there are.
   private func sources(_ keys: [SpanKey]) throws -> [SpanSource] {
-    var sources: [SpanSource] = []
-    sources.reserveCapacity(keys.count)
+    var occasions: [ArraySlice<SpanKey>] = []
     var rest = keys[...]
     while let first = rest.first {
-      if first.parts == .submit {
-        if let source = try submission(first) { sources.append(source) }
-        rest.removeFirst()
-      } else {
-        let ofLaunch = rest.prefix { $0.request == first.request && $0.launch == first.launch }
-        sources += try self.sources(of: first.request, launch: first.launch, ofLaunch)
-        rest = rest[ofLaunch.endIndex...]
-      }
+      let occasion =
+        first.parts == .submit
+        ? rest.prefix(1)
+        : rest.prefix { $0.request == first.request && $0.launch == first.launch && $0.parts != .submit }
+      occasions.append(occasion)
+      rest = rest[occasion.endIndex...]
     }
-    return sources
+    var sources = try submissions(occasions)
+    sources.merge(try launches(occasions)) { first, _ in first }
+    return occasions.indices.flatMap { sources[$0] ?? [] }
   }
 
-  /// The source of a `submit` span; `nil` if the request is not kept.
-  private func submission(_ key: SpanKey) throws -> SpanSource? {
-    try prepare(.submitSource).first(key.request.rawValue) { row in try source(key, row) }
+  /// The sources of `submit` spans, by the positions of the occasions.
+  private func submissions(_ occasions: [ArraySlice<SpanKey>]) throws -> [Int: [SpanSource]] {
+    let positions = occasions.indices.filter { occasions[$0].first?.parts == .submit }
+    let keys = positions.compactMap { occasions[$0].first }
+    let found = try prepare(.submitSource).each(keys.map { [$0.request.rawValue] }) { try self.source(keys[$0], $1) }
+    return Dictionary(uniqueKeysWithValues: zip(positions, found))
   }
 
-  /// The sources of all occasions of one launch; empty if the request is not kept.
-  private func sources(of request: RequestID, launch: Int, _ keys: ArraySlice<SpanKey>) throws -> [SpanSource] {
-    let found = try prepare(.spanSource).first(request.rawValue, launch) { row in
-      var common = try source(SpanKey(request: request, launch: launch, parts: []), row)
-      if !row.isNull(15) { common.launch = Self.launch(row, common.key) }
-      let sources = keys.map { key in
-        var source = common
-        source.key = key
-        if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
-        if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
-        return source
-      }
-      return (sources: sources, hasEvents: row.bool(36), hasJoined: row.bool(37))
+  /// The sources of all occasions of launches, by the positions of the occasions.
+  private func launches(_ occasions: [ArraySlice<SpanKey>]) throws -> [Int: [SpanSource]] {
+    let positions = occasions.indices.filter { occasions[$0].first?.parts != .submit }
+    let lists = positions.compactMap { position in
+      occasions[position].first.map { [$0.request.rawValue, $0.launch] as [any Bindable] }
     }
-    guard var found else { return [] }
-    if found.hasJoined { found.sources = try found.sources.map(withJoined) }
-    return try found.hasEvents ? found.sources.map(withEvents) : found.sources
+    let found = try prepare(.spanSource).each(lists) { try self.sources(occasions[positions[$0]], $1) }
+    var sources = found.map { $0.first?.sources ?? [] }
+    try addJoined(to: &sources, where: found.map { $0.first?.hasJoined ?? false })
+    try addEvents(to: &sources, where: found.map { $0.first?.hasEvents ?? false })
+    return Dictionary(uniqueKeysWithValues: zip(positions, sources))
+  }
+
+  /// The sources of the occasions of one launch, made of its row.
+  private func sources(
+    _ keys: ArraySlice<SpanKey>, _ row: Columns
+  ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool) {
+    guard let first = keys.first else { return ([], false, false) }
+    var common = try source(SpanKey(request: first.request, launch: first.launch, parts: []), row)
+    if !row.isNull(15) { common.launch = Self.launch(row, common.key) }
+    let sources = keys.map { key in
+      var source = common
+      source.key = key
+      if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
+      if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
+      return source
+    }
+    return (sources, row.bool(36), row.bool(37))
   }
 
   /// The values that the columns of both queries begin with.
@@ -130,20 +144,39 @@ extension Verbs {
       parentSpanID: row.optionalSpanID(6), submittedAt: row.time(7))
   }
 
-  /// Adds the events that belong to the occasion.
-  private func withEvents(_ source: SpanSource) throws -> SpanSource {
-    let launches = source.key.launch
-    let (id, parts) = (source.key.request, source.key.parts)
-    var source = source
-    if parts.contains(.launch) { source.launchEvents = try events(of: id, phase: 2 * launches) }
-    if parts.contains(.wait) { source.waitEvents = try events(of: id, phase: 2 * launches - 1) }
-    if parts.contains(.vainWait) { source.waitEvents = try events(of: id, phase: 2 * launches + 1) }
-    return source
+  /// Adds what joined the requests, where there is something.
+  private func addJoined(to sources: inout [[SpanSource]], where isThere: [Bool]) throws {
+    let places = sources.indices.flatMap { list in
+      sources[list].indices.filter { isThere[list] && sources[list][$0].tellsJoined }.map { (list: list, source: $0) }
+    }
+    let joined = try self.joined(to: places.map { sources[$0.list][$0.source].key.request })
+    for (place, joined) in zip(places, joined) { sources[place.list][place.source].joined = joined }
   }
 
-  private func events(of request: RequestID, phase: Int) throws -> [EventRecord] {
-    try prepare(.eventsOfPhase).all(request.rawValue, phase) { row in
+  /// Adds the events that belong to the occasions, where there are any.
+  private func addEvents(to sources: inout [[SpanSource]], where isThere: [Bool]) throws {
+    var places: [(list: Int, source: Int, phase: Int, isOfLaunch: Bool)] = []
+    for list in sources.indices where isThere[list] {
+      for (index, source) in sources[list].enumerated() {
+        let (parts, launches) = (source.key.parts, source.key.launch)
+        if parts.contains(.launch) { places.append((list, index, 2 * launches, true)) }
+        if parts.contains(.vainWait) {
+          places.append((list, index, 2 * launches + 1, false))
+        } else if parts.contains(.wait) {
+          places.append((list, index, 2 * launches - 1, false))
+        }
+      }
+    }
+    let lists = places.map { [sources[$0.list][$0.source].key.request.rawValue, $0.phase] as [any Bindable] }
+    let found = try prepare(.eventsOfPhase).each(lists) { _, row in
       EventRecord(at: row.time(0), name: row.text(1), detail: row.optionalText(2))
+    }
+    for (place, events) in zip(places, found) {
+      if place.isOfLaunch {
+        sources[place.list][place.source].launchEvents = events
+      } else {
+        sources[place.list][place.source].waitEvents = events
+      }
     }
   }
 

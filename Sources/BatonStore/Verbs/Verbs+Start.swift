@@ -35,10 +35,15 @@ extension Verbs {
 
   /// How the candidate's last launch ended; `nil` if it has had none.
   func lastEnd(before candidate: Candidate) throws -> LaunchEnd? {
-    guard candidate.launches > 0 else { return nil }
-    return try prepare(.launchEnd).first(candidate.request.rawValue, candidate.launches) { row in
+    candidate.launches > 0 ? try lastEnds(before: [candidate])[0] : nil
+  }
+
+  /// How the launch before each candidate's next launch ended.
+  func lastEnds(before candidates: [Candidate]) throws -> [LaunchEnd?] {
+    // There is no launch with the number 0.
+    try prepare(.launchEnd).each(candidates.map { [$0.request.rawValue, $0.launches] }) { _, row in
       LaunchEnd(outcome: row.outcome(0), isGraceful: row.bool(1))
-    }
+    }.map(\.first)
   }
 
   /// Notes the time of a first launch for the spacing, and submits the next request of a repeating definition.
