@@ -40,13 +40,16 @@ help:
 demo: release
 	Scripts/demo
 
-## test: sets the machine up if necessary, builds, runs every test and the quick tier of the faults on the real binaries
+## test: builds, runs every test (end to end and the demo on PostgreSQL too), and the quick faults on real binaries
 test: release
 	Scripts/setup sink faults postgres
 	Scripts/setup-sink
 	mkdir -p $(dir $(CONTRACT_LOG)) && rm -f $(CONTRACT_LOG)
 	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres Scripts/run-tests --skip '$(APART)'
 	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/run-tests --skip-build --filter '$(APART)'
+	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/run-tests --skip-build --filter EndToEndTests
+	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/demo
+	Scripts/with-postgres --tls Scripts/run-tests --skip-build --filter PostgresTLSTests
 	Scripts/check-contract --ran $(CONTRACT_LOG)
 	Tests/Faults/faults --tier quick --seed $(SEED) $(if $(STRICT),--strict)
 

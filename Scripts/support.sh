@@ -6,6 +6,12 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # The folder of the binaries. It is that of `make release` unless BINARIES names another one.
 BINARIES=${BINARIES:-$ROOT/.build/release}
 COORDINATOR=''
+# The store of the coordinator: empty for the one in its data folder, or the address of a PostgreSQL database. With
+# BATON_TEST_STORE=postgres it is the empty database of the server that Scripts/with-postgres --fsync has started.
+STORE=''
+if [[ ${BATON_TEST_STORE:-sqlite} == postgres ]]; then
+  STORE=${BATON_TEST_POSTGRES:?BATON_TEST_STORE=postgres needs a server: Scripts/with-postgres --fsync COMMAND}
+fi
 LEASE=${LEASE:-15s}
 declare -A WORKERS=()
 
@@ -127,7 +133,7 @@ until_true() {
 start_coordinator() {
   local lines=0
   [[ -f $WORK/coordinator.log ]] && lines=$(wc -l <"$WORK/coordinator.log")
-  BATON_LEASE_TERM=$LEASE "$BINARIES/baton" coordinator \
+  env ${STORE:+"BATON_STORE=$STORE"} "BATON_LEASE_TERM=$LEASE" "$BINARIES/baton" coordinator \
     --data "$WORK/coordinator" --listen "127.0.0.1:$PORT" --http off >>"$WORK/coordinator.log" 2>&1 &
   COORDINATOR=$!
   disown  # Bash prints no message when it ends.

@@ -102,7 +102,8 @@ extension EndToEnd {
       #expect(up.errors.contains("is in use"))
     }
 
-    @Test("A store that no restart can open ends the coordinator with status 78", arguments: [true, false])
+    @Test(
+      "A store that no restart can open ends the coordinator with status 78", .onSQLiteOnly, arguments: [true, false])
     func unusableStore(isFile: Bool) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -466,7 +467,9 @@ extension EndToEnd {
       }
     }
 
-    @Test("A backup of a running coordinator is a usable store, and after SIGTERM the database file alone is one")
+    @Test(
+      "A backup of a running coordinator is a usable store, and after SIGTERM the database file alone is one",
+      .onSQLiteOnly)
     func backup() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

@@ -1,4 +1,5 @@
 import Foundation
+import FreshDatabases
 import Synchronization
 
 /// A coordinator and workers as processes, in their own folder and on free ports of loopback.
@@ -8,6 +9,8 @@ final class ProcessFleet: Sendable {
   private let state = Mutex(State())
 
   private struct State {
+    /// The address of the fleet's database, once a coordinator was started; `nil` for a store in the data folder.
+    var database: String?
     var coordinator: Child?
     var port = 0
     /// The port for operators and for hosts that join; nil if there is none.
@@ -49,6 +52,19 @@ final class ProcessFleet: Sendable {
       currentDirectory: currentDirectory, isDaemon: isDaemon)
   }
 
+  /// Whether the coordinators of the fleet keep their store in PostgreSQL. An ordinary user cannot enter the folder of
+  /// the server's socket.
+  static func usesPostgres(isOrdinary: Bool) -> Bool { FreshDatabase.isTheStore && !(isOrdinary && geteuid() == 0) }
+
+  /// The variable that names the store of the fleet's coordinators.
+  private func store() throws -> [String: String] {
+    guard Self.usesPostgres(isOrdinary: !prefix.isEmpty) else { return [:] }
+    let known = state.withLock { $0.database }
+    let database = try known ?? FreshDatabase.make()
+    state.withLock { $0.database = database }
+    return ["BATON_STORE": database]
+  }
+
   var address: String { "127.0.0.1:\(state.withLock { $0.port })" }
   /// Where operators are served and hosts join. Empty if nothing is served there.
   var operators: String { state.withLock { $0.operators }.map { "127.0.0.1:\($0)" } ?? "" }
@@ -70,6 +86,7 @@ final class ProcessFleet: Sendable {
     var arguments = [
       "coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", http, "--lease", lease,
     ]
+    let more = try store().merging(more) { $1 }
     if servesOthers { arguments += ["--operators", operators.isEmpty ? "127.0.0.1:0" : operators] }
     guard let descriptors else {
       return try await start(try child(.baton, arguments, isDaemon: true, adding: more))
@@ -78,10 +95,10 @@ final class ProcessFleet: Sendable {
       try Child(
         path: "/bin/bash",
         ["-c", #"ulimit -n "$1"; shift; exec "$@""#, "-", "\(descriptors)", Program.baton.path]
-          + arguments, environment: environment, isDaemon: true))
+          + arguments, environment: environment.merging(more) { $1 }, isDaemon: true))
   }
 
-  /// Starts `baton up` in the place of a coordinator and a worker.
+  /// Starts `baton up` in the place of a coordinator and a worker. Its store is always in its data folder.
   func startUp() async throws {
     try await start(
       try Child(

@@ -4,7 +4,7 @@ import Testing
 
 /// Two coordinators on one store, as processes (promise P11).
 extension EndToEnd {
-  @Suite("Two coordinators never both act on one store", .timeLimit(.minutes(10)))
+  @Suite("Two coordinators never both act on one store", .onSQLiteOnly, .timeLimit(.minutes(10)))
   struct SecondCoordinatorTests {
     private func second(_ fleet: ProcessFleet, on folder: String, isDaemon: Bool = false) throws -> Child {
       try Child(

@@ -3,6 +3,7 @@ import BatonModel
 import BatonWire
 import ContractRows
 import Foundation
+import FreshDatabases
 import HostFixtures
 import Testing
 import X509
@@ -71,7 +72,8 @@ extension EndToEnd {
       let work = fleet.folder + "/work"
       try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
       let files =
-        ["authority.pem", "token", "baton.sqlite", "receipt.key"].map { fleet.folder + "/coordinator/" + $0 }
+        (["authority.pem", "token", "receipt.key"] + (FreshDatabase.isTheStore ? [] : ["baton.sqlite"]))
+        .map { fleet.folder + "/coordinator/" + $0 }
         + [fleet.folder + "/desk/identity.json", fleet.folder + "/config/baton/fleets/default.json"]
       for file in files { #expect(FileManager.default.fileExists(atPath: file), "\(file)") }
       try fleet.write(
