@@ -325,9 +325,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "BatonBase", "ContractRows", "FreshDatabases", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonIdentity",
-        "BatonProtobuf",
-        "BatonWire", "BatonWorker", "baton", "baton-worker", "handler-worker", grpc, protobuf, x509, crypto,
+        "BatonBase", "ContractRows", "FreshDatabases", "HostFixtures", "HostileDefinitions", "BatonModel",
+        "BatonIdentity", "BatonProtobuf", "BatonWire", "BatonWorker", "baton", "baton-worker", "handler-worker", grpc,
+        protobuf, x509, crypto,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], exclude: ["Attacks/attacks.py"],
       swiftSettings: strict),

@@ -79,6 +79,7 @@ import Testing
     "for record in fleet.hosts { hosts[record.name] = restored(record) }",
     "for (launch, running) in launches where running.expiring == nil && isLate(running) {",
     "for stored in definitions {",
+    #"untoldUpdates.formUnion(updates.map(\.launch).filter { self.updates[$0] != nil })"#,
     "for launch in host.launches.values where pattern(of: launch) == definition.pattern { charge(launch, to: &used) }",
     "for launch in host.launches.values { charge(launch, to: &used) }",
     "for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {",

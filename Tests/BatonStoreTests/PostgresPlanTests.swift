@@ -7,7 +7,7 @@ import Testing
 
 /// What statements cost in PostgreSQL: rows and pages that a plan visits, and never times. PostgreSQL chooses plans by
 /// statistics, which may be those of an empty table; the store has to be fast nevertheless.
-@Suite(.enabled(if: TestDatabase.isThere)) struct PostgresPlanTests {
+@Suite(.enabled(if: TestDatabase.isThere, TestDatabase.hint)) struct PostgresPlanTests {
   /// Every statement that a busy coordinator sends, with a plan that was made when the tables were almost empty, and
   /// with a plan that was made when they were full.
   @Test func trap7_everyStatementReadsIndexesWhenTheStoreHasGrown() async throws {

@@ -68,7 +68,7 @@ import Testing
 
   @Test func aNewerSchemaIsRefused() throws {
     let address = try TestDatabase.make()
-    try run("UPDATE baton_schema SET version = 999, made_by = '9.9'", on: address)
+    try run("UPDATE baton_schema SET version = 999, oldest_writer = 999, made_by = '9.9'", on: address)
     let error = #expect(throws: StoreError.self) { try TestDatabase.open(address) }
     #expect(error?.code == .newerVersion && error?.message.contains("Baton 9.9") == true)
   }

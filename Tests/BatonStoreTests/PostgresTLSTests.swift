@@ -5,7 +5,11 @@ import Testing
 @testable import BatonStore
 
 /// A server that is reached over TLS with a password, as one on another machine is (`Scripts/with-postgres --tls`).
-@Suite(.serialized, .enabled(if: TestDatabase.secureServer != nil)) struct PostgresTLSTests {
+@Suite(
+  .serialized,
+  .enabled(
+    if: TestDatabase.secureServer != nil, "the server has no TLS: run the tests with Scripts/with-postgres --tls"))
+struct PostgresTLSTests {
   private static let authority = ProcessInfo.processInfo.environment["BATON_TEST_POSTGRES_CA"] ?? ""
 
   /// Makes a database of the role, and a file with its password.

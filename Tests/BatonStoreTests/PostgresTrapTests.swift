@@ -19,7 +19,7 @@ import Testing
 /// 8. a snapshot that is held for long makes work dearer and dearer (`PostgresPlanTests`).
 ///
 /// Beside each promise stands what happens without its protection, where a test can leave that out.
-@Suite(.enabled(if: TestDatabase.isThere)) struct PostgresTrapTests {
+@Suite(.enabled(if: TestDatabase.isThere, TestDatabase.hint)) struct PostgresTrapTests {
   // MARK: 1
 
   private static let pair = ["submit after a live one", "end the only one"]

@@ -7,7 +7,7 @@ import Testing
 @testable import BatonStore
 
 /// `baton store move`: nothing is lost, and coordinators can start on one of the two stores at most.
-@Suite(.enabled(if: TestDatabase.isThere)) struct StoreMoveTests {
+@Suite(.enabled(if: TestDatabase.isThere, TestDatabase.hint)) struct StoreMoveTests {
   private final class Folder: Sendable {
     let path = FileManager.default.temporaryDirectory.appending(path: "baton-move-\(UUID().uuidString)").path
     deinit { try? FileManager.default.removeItem(atPath: path) }

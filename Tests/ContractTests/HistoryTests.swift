@@ -29,7 +29,7 @@ import Testing
 
   /// The same in PostgreSQL, with one coordinator and with two. Each verb takes milliseconds there, so there are fewer
   /// histories.
-  @Test(.enabled(if: FreshDatabase.isThere), arguments: [1, 2])
+  @Test(.enabled(if: FreshDatabase.isThere, "no server: run the tests with Scripts/with-postgres"), arguments: [1, 2])
   func `the contract holds in PostgreSQL`(coordinators: Int) async throws {
     let address = try FreshDatabase.make()
     let stores = try (0..<coordinators).map { _ in try PostgresStore.open(address) }

@@ -77,7 +77,7 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
     ("Sandbox", able.sandbox.map(sandboxWords) ?? ""),
     ("Allowed", able.permissions.map(permissionWords) ?? ""),
     ("Version", host.version.onOneLine),
-    ("Coordinator", host.age == nil ? "" : host.server),
+    ("Served by", host.age == nil ? "" : "coordinator \(host.server)"),
     ("Last seen", host.lastSeenAt?.dated(from: console.environment.now()) ?? "never"),
   ]
   return [style.bold(host.name.rawValue.onOneLine)] + block(facts, columns: console.outputColumns) + [""]

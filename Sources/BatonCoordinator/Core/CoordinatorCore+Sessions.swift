@@ -319,7 +319,7 @@ extension CoordinatorCore {
   /// Updates that other coordinators do not know yet, at most `limit`. They count as told.
   mutating func takeUntoldUpdates(_ limit: Int) -> [LaunchUpdate] {
     guard hasOthers else { return [] }
-    let launches = untoldUpdates.prefix(limit)
+    let launches = untoldUpdates.sorted().prefix(limit)
     untoldUpdates.subtract(launches)
     return launches.compactMap { updates[$0] }
   }

@@ -10,9 +10,8 @@ enum CommandOfMethod {
   ]
   /// Methods that are commands without their capital letter.
   private static let plain: Set = [
-    "Apply", "Cancel", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs", "Pause", "Remove", "Retry",
-    "Show",
-    "Submit", "Trace", "Watch",
+    "Apply", "Cancel", "Coordinators", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs", "Pause", "Remove",
+    "Retry", "Show", "Submit", "Trace", "Watch",
   ]
 
   /// The command of a method, such as `baton host invite`; the method itself if no command makes the call.

@@ -78,11 +78,16 @@ struct PostgresPlace {
     case nil: break
     }
     try connection.script(
-      "CREATE TABLE baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text); " + PostgresSchema.text,
-      deadline: deadline)
+      """
+      CREATE TABLE baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text, oldest_writer bigint)
+      """, deadline: deadline)
+    for step in PostgresSchema.steps { try connection.script(step, deadline: deadline) }
     try run(
-      "INSERT INTO baton_schema VALUES ($1, $2, $3)",
-      [.integer(Int64(PostgresSchema.version)), .text(BatonVersion.current), .optional(fleet)], on: connection)
+      "INSERT INTO baton_schema VALUES ($1, $2, $3, $4)",
+      [
+        .integer(Int64(PostgresSchema.version)), .text(BatonVersion.current), .optional(fleet),
+        .integer(Int64(PostgresSchema.oldestWriter)),
+      ], on: connection)
     try PostgresMark.write(mark, connection, deadline: deadline)
   }
 

@@ -80,7 +80,8 @@ struct PostgresMigrations {
         .refused,
         "the database has tables of another program ('request' or 'store'); give the store a database of its own")
     } else {
-      try connection.script(PostgresSchema.text, deadline: deadline)
+      // Nothing else has the new tables, so all versions are made in this transaction.
+      for step in PostgresSchema.steps { try connection.script(step, deadline: deadline) }
       _ = try connection.run(
         [
           PostgresStatement(PostgresSchema.rows),
@@ -89,8 +90,6 @@ struct PostgresMigrations {
             "INSERT INTO baton_schema (version, made_by) VALUES ($1, $2)",
             [.integer(1), .text(BatonVersion.current)]),
         ], deadline: deadline)
-      // Nothing else has the new tables, so the later versions follow in the same transaction.
-      for step in PostgresSchema.upgrades.joined() { try connection.script(step, deadline: deadline) }
       try mark(connection, deadline)
     }
     _ = try connection.run(PostgresStatement("COMMIT"), deadline: deadline)
@@ -116,7 +115,8 @@ struct PostgresMigrations {
   private func mark(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) throws {
     let text = "UPDATE baton_schema SET version = $1, made_by = $2, oldest_writer = $3 WHERE version < $1"
     let values: [PostgresValue] = [
-      .integer(Int64(PostgresSchema.version)), .text(BatonVersion.current), .integer(Int64(PostgresSchema.oldestWriter)),
+      .integer(Int64(PostgresSchema.version)), .text(BatonVersion.current),
+      .integer(Int64(PostgresSchema.oldestWriter)),
     ]
     _ = try connection.run(PostgresStatement(text, values), deadline: deadline)
   }

@@ -43,6 +43,9 @@ enum PostgresSchema {
     ]
   ]
 
+  /// What makes all tables of this version in a database that has none.
+  static var steps: [String] { [text] + upgrades.joined() }
+
   /// The tables of version 1, which never change.
   static let text = """
     -- The fleet

@@ -22,7 +22,7 @@ import Testing
 
   /// The same in PostgreSQL, on two connections: what waits there waits for the server's locks. A pair takes longer
   /// there, so only those verbs are tried that meet on an identifier, a request or a host.
-  @Test(.enabled(if: TestDatabase.isThere), arguments: Act.meeting.indices)
+  @Test(.enabled(if: TestDatabase.isThere, TestDatabase.hint), arguments: Act.meeting.indices)
   func eachPairEndsAsOneOfItsSerialOrdersInPostgreSQL(index: Int) async throws {
     let (whole, loaded) = (try Fleet.onTheWholeStore(), try PostgresFleet())
     let first = Act.meeting[index]
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(
-    .enabled(if: TestDatabase.isThere),
+    .enabled(if: TestDatabase.isThere, TestDatabase.hint),
     arguments: [
       Control([.identifier], "submit after a live one", "end the only one"),
       Control([.identifier], "end the only one", "submit after a live one"),

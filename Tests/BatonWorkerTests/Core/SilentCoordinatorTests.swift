@@ -8,7 +8,7 @@ import Testing
   private static let start = Instant(nanoseconds: 0)
 
   private static func unanswered(_ patience: Duration) -> WorkerCore.Effect {
-    .reconnect("the coordinator did not answer the hello within \(patience)")
+    .reconnect("the coordinator did not answer the hello within \(patience.inWords)")
   }
 
   @Test func `after half of the term, and not before, the worker goes to another coordinator, once`() {

@@ -136,7 +136,7 @@ import Testing
     var bench = Bench()
     _ = bench.connects()
     #expect(bench.pass(9.9) == [])
-    let text = "the coordinator did not answer the hello within \(WorkerCore.helloPatience)"
+    let text = "the coordinator did not answer the hello within \(WorkerCore.helloPatience.inWords)"
     #expect(bench.pass(0.1) == [.reconnect(text)])
     _ = bench.connects()
     _ = bench.hears(.welcome(leaseTerm: Bench.term))
