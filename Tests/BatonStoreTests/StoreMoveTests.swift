@@ -97,6 +97,7 @@ import Testing
       VALUES (zeroblob(8), 'n', zeroblob(32), '', '', 1, 1, 'p');
     INSERT INTO audit (sequence, at, actor, peer, method, object, outcome, detail, previous, hash)
       VALUES (1, 1, 'a', 'p', 'm', 'o', 'ok', '', zeroblob(32), zeroblob(32));
+    INSERT INTO waiting_host (invitation, key, number, peer, asked_at) VALUES (x'02', zeroblob(32), '123', 'p', 1);
     UPDATE store SET next_request = 900
     """
 
