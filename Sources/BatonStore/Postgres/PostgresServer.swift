@@ -29,6 +29,16 @@ struct PostgresTrial: Sendable {
   var onStatements: (@Sendable ([PostgresStatement]) -> Void)?
 }
 
+package enum PostgresSession {
+  /// How statements are planned. They look rows up in indexes, and their plans have to stay right while the tables grow
+  /// from empty to large, whatever statistics say. A merge join may read a whole index, and a hash join a whole table.
+  /// A bitmap loses the order of its index, so a list would read and sort everything for its first row.
+  package static let planning = """
+    SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off; SET enable_hashjoin = off;
+    SET jit = off; SET plan_cache_mode = force_generic_plan
+    """
+}
+
 /// Opens connections to a server, and makes sure that it can keep the promises.
 struct PostgresServer: Sendable {
   let address: PostgresAddress
@@ -62,14 +72,11 @@ struct PostgresServer: Sendable {
   /// another connection.
   private func prepare(_ connection: PostgresConnection) throws {
     let milliseconds = { (duration: Duration) in duration.nanoseconds / 1_000_000 }
-    // Statements look rows up in indexes, and their plans have to stay right while the tables grow from empty to large,
-    // whatever statistics say. A merge join may read a whole index, and a hash join a whole table.
     try connection.script(
       """
       SET lock_timeout = \(milliseconds(limits.locking)); SET statement_timeout = 0;
       SET idle_in_transaction_session_timeout = \(milliseconds(limits.idling));
-      SET enable_seqscan = off; SET enable_mergejoin = off; SET enable_hashjoin = off; SET jit = off;
-      SET plan_cache_mode = force_generic_plan;
+      \(PostgresSession.planning);
       SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET baton.session = 'set'
       """, deadline: deadline())
     let rows = try connection.run(
@@ -186,11 +193,10 @@ extension PostgresRows {
   }
 
   private func cell(_ row: Int, _ column: Int, _ type: PostgresType) throws -> Cell {
-    if isNull(row, column) { return .null }
     switch type {
-    case .text: return .text(try text(row, column))
-    case .blob: return .blob(try blob(row, column))
-    default: return .integer(try integer(row, column))
+    case .text: try textIfAny(row, column).map(Cell.text) ?? .null
+    case .blob: try blobIfAny(row, column).map(Cell.blob) ?? .null
+    default: try integerIfAny(row, column).map(Cell.integer) ?? .null
     }
   }
 }
