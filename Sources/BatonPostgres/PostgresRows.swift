@@ -15,6 +15,8 @@ package final class PostgresRows: @unchecked Sendable {
   package let count: Int
   /// The number of columns; 0 for a statement that gives no rows.
   package let columnCount: Int
+  /// The type of each column.
+  private let types: [UInt32]
 
   /// Takes the result over, and clears it at the end.
   init(_ result: OpaquePointer, of library: PostgresLibrary) {
@@ -22,6 +24,7 @@ package final class PostgresRows: @unchecked Sendable {
     self.result = result
     count = Int(library.call.PQntuples(result))
     columnCount = Int(library.call.PQnfields(result))
+    types = (0..<Int32(columnCount)).map { library.call.PQftype(result, $0) }
   }
 
   deinit { library.call.PQclear(result) }
@@ -36,7 +39,7 @@ package final class PostgresRows: @unchecked Sendable {
   }
 
   package func type(ofColumn column: Int) -> PostgresType {
-    PostgresType(oid: library.call.PQftype(result, Int32(column)))
+    PostgresType(oid: types[column])
   }
 
   package func isNull(_ row: Int, _ column: Int) -> Bool {
@@ -55,7 +58,7 @@ package final class PostgresRows: @unchecked Sendable {
   /// `nil` if the value is null.
   package func integerIfAny(_ row: Int, _ column: Int) throws(PostgresError) -> Int64? {
     guard let bytes = bytes(row, column) else { return nil }
-    switch (library.call.PQftype(result, Int32(column)), bytes.count) {
+    switch (types[column], bytes.count) {
     case (20, 8): return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
     case (23, 4): return Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
     case (21, 2): return Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
@@ -73,7 +76,7 @@ package final class PostgresRows: @unchecked Sendable {
   /// `nil` if the value is null.
   package func textIfAny(_ row: Int, _ column: Int) throws(PostgresError) -> String? {
     guard let bytes = bytes(row, column) else { return nil }
-    switch library.call.PQftype(result, Int32(column)) {
+    switch types[column] {
     case 25, 1_043, 19, 1_042: return String(decoding: bytes, as: UTF8.self)
     default: throw wrongTypeError(column, "a text", "text")
     }
@@ -88,7 +91,7 @@ package final class PostgresRows: @unchecked Sendable {
   /// `nil` if the value is null.
   package func blobIfAny(_ row: Int, _ column: Int) throws(PostgresError) -> [UInt8]? {
     guard let bytes = bytes(row, column) else { return nil }
-    guard library.call.PQftype(result, Int32(column)) == 17 else { throw wrongTypeError(column, "a blob", "bytea") }
+    guard types[column] == 17 else { throw wrongTypeError(column, "a blob", "bytea") }
     return Array(bytes)
   }
 

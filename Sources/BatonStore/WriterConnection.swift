@@ -20,6 +20,8 @@ final class WriterConnection: @unchecked Sendable {
   private let folder: StoreFolder?
   /// Where the rows of each group are loaded from; `nil` if the connection has the whole store.
   private let server: (any RowServer)?
+  /// The loaded rows of the group that is under way; `nil` before the first one.
+  private var workingSet: WorkingSet?
   /// The error that every later write is answered with; set when the disk failed, another process took the store, or
   /// the store was closed.
   private var failure: StoreError?
@@ -59,6 +61,7 @@ final class WriterConnection: @unchecked Sendable {
 
   func close() {
     opened = nil
+    workingSet = nil
     failure = StoreError(.unknown, "The store is closed.")
   }
 
@@ -112,7 +115,8 @@ final class WriterConnection: @unchecked Sendable {
     let verbs = verbs(of: db)
     guard let server else { return try body(verbs) }
     let group = ObjectIdentifier(self).hashValue
-    let workingSet = try WorkingSet(db)
+    let workingSet = try self.workingSet ?? WorkingSet(db)
+    self.workingSet = workingSet
     var keys = known
     while true {
       guard let (held, rows) = try server.load(keys, for: verbs.tenure?.epoch, by: group) else {

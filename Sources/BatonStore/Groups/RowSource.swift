@@ -57,19 +57,27 @@ struct RowExchange {
 
   /// What the database answers.
   struct Answer {
-    /// For each question of `free` the numbers of the requests and of their identifiers.
-    var free: [[(request: Int64, identifier: Int64)]]
+    /// The rows that `locks` name, as they are since they are locked, for tables with a name (`RowLock.Table`).
+    var locked: [RowLock.Table: [[Cell]]] = [:]
+    /// For each question of `free` the rows that are locked now.
+    var free: [[Free]] = []
     /// For each of `questions` the cells of its rows.
-    var rows: [[[Cell]]]
+    var rows: [[[Cell]]] = []
+  }
+
+  /// A request that was free, and its identifier.
+  struct Free {
+    var request: [Cell]
+    var identifier: [Cell]
   }
 }
 
 /// A database from which the rows of a group are locked and loaded. Everything happens in the transaction of the group.
 protocol RowSource {
+  var catalog: RowCatalog { get }
+  /// Releases what the group has locked. Its transaction begins again with the next exchange.
+  func beginAgain() throws
   /// - Returns: `nil` if another group has locked one of the rows, and this source does not wait. Nothing is locked
   ///   then. A source never waits for the rows of `free`.
   func answer(_ exchange: RowExchange) throws -> RowExchange.Answer?
 }
-
-/// Thrown if the rows that have to be locked have changed before they were locked. The group begins again.
-struct RowsChanged: Error {}

@@ -24,7 +24,20 @@ struct RowsLocked: Error {}
 /// One row that a group has locked. Tables are locked in the order of the cases, and the rows of a table in the order
 /// of their numbers.
 struct RowLock: Hashable, Comparable {
-  enum Table: Int { case coordinator, identifier, request, pattern, host, identities, credentials, audit }
+  enum Table: Int, CaseIterable {
+    case coordinator, identifier, request, pattern, host, identities, credentials, audit
+
+    /// The table whose rows are locked one by one; `nil` for a lock that stands for all rows of a table.
+    var tableName: String? {
+      switch self {
+      case .coordinator, .identifier, .request, .pattern, .host: "\(self)"
+      case .identities, .credentials, .audit: nil
+      }
+    }
+
+    /// The column that the locks name.
+    var key: String { self == .coordinator ? "epoch" : "id" }
+  }
   var table: Table
   var id: Int64
 
@@ -43,12 +56,17 @@ final class SharedRows: RowServer {
   private let isHolding = Mutex(false)
   private let counted = Mutex(0)
   private let numbers = SharedNumbers()
+  private let memory = RowMemory()
+  private let catalog: RowCatalog
   /// The locks that are not taken, for a test that proves that they are needed.
   let ignored: Set<RowLock.Table>
 
   init(_ database: any DatabaseWriter, ignoring ignored: Set<RowLock.Table> = []) throws {
     self.database = database
     self.ignored = ignored
+    catalog = RowCatalog(try database.read { try TableShape.all(in: $0) }) { question in
+      question.text(list: { "IN (SELECT value FROM json_each(?\($0)))" }, parameter: { "?\($0)" })
+    }
     try count()
   }
 
@@ -76,14 +94,12 @@ final class SharedRows: RowServer {
   func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)? {
     counted.withLock { $0 += 1 }
     return try database.writeWithoutTransaction { db in
-      let shapes = try TableShape.all(in: db)
-      let source = SharedRowSource(db: db, rows: self, group: group)
-      if var loaded = try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, shapes) {
+      let source = SharedRowSource(db: db, rows: self, group: group, catalog: catalog)
+      if var loaded = try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, memory) {
+        let store = catalog["store"]
         // The numbers are drawn here, and not from this column.
-        if let store = shapes.first(where: { $0.name == "store" }),
-          let next = store.columns.firstIndex(of: "next_request")
-        {
-          loaded.rows[store]?[[.integer(1)]]?[next] = .integer(numbers.upcoming(.request))
+        if let next = store.columns.firstIndex(of: "next_request") {
+          loaded.rows[store]?[.number(1)]?[next] = .integer(numbers.upcoming(.request))
         }
         return loaded
       }
@@ -125,6 +141,7 @@ final class SharedRows: RowServer {
           return .commit
         }
       }
+      memory.note(changes)
     } catch let error as DatabaseError
       where [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY].contains(error.extendedResultCode)
     {
@@ -161,16 +178,30 @@ private struct SharedRowSource: RowSource {
   let db: Database
   let rows: SharedRows
   let group: Int
+  let catalog: RowCatalog
+
+  func beginAgain() { rows.release(group) }
 
   func answer(_ exchange: RowExchange) throws -> RowExchange.Answer? {
     guard rows.lock(exchange.locks, for: group) else { return nil }
-    let free = try lockFree(exchange.free)
-    return RowExchange.Answer(free: free, rows: try exchange.questions.map(answer))
+    var answer = RowExchange.Answer(locked: try locked(exchange.locks))
+    answer.free = try lockFree(exchange.free)
+    answer.rows = try exchange.questions.map(self.answer)
+    return answer
+  }
+
+  private func locked(_ locks: Set<RowLock>) throws -> [RowLock.Table: [[Cell]]] {
+    var locked: [RowLock.Table: [[Cell]]] = [:]
+    for (table, locks) in Dictionary(grouping: locks, by: \.table) {
+      guard let name = table.tableName else { continue }
+      let sql = "SELECT \(catalog.columns(of: name)) FROM \(name) WHERE \(table.key) IN ?1"
+      locked[table] = try answer(RowQuestion(sql, .integers(locks.map(\.id))))
+    }
+    return locked
   }
 
   private func answer(_ question: RowQuestion) throws -> [[Cell]] {
-    let text = question.text(list: { "IN (SELECT value FROM json_each(?\($0)))" }, parameter: { "?\($0)" })
-    let statement = try db.cachedStatement(sql: text)
+    let statement = try db.cachedStatement(sql: catalog.text(of: question))
     return try Prepared(statement).all(cells: question.parameters.map(\.cell)) { row in
       (0..<Int32(statement.columnCount)).map(row.cell)
     }
@@ -178,22 +209,29 @@ private struct SharedRowSource: RowSource {
 
   private func lockFree(
     _ questions: [(question: RowQuestion, limit: Int)]
-  ) throws -> [[(request: Int64, identifier: Int64)]] {
+  ) throws -> [[RowExchange.Free]] {
     let taken = rows.taken(by: group)
+    let width = catalog["request"].columns.count
+    let columns = "\(catalog.columns(of: "request", prefix: "r.")), \(catalog.columns(of: "identifier", prefix: "i."))"
     return try questions.map { question, limit in
       var question = question
-      question.sql = "SELECT r.id, r.identifier FROM request r WHERE \(question.sql) LIMIT \(limit + taken.count)"
-      let found: [(request: Int64, identifier: Int64)] = try answer(question).compactMap { cells in
-        guard case .integer(let request) = cells[0], case .integer(let identifier) = cells[1] else { return nil }
-        let locks: Set = [RowLock(table: .request, id: request), RowLock(table: .identifier, id: identifier)]
-        return taken.isDisjoint(with: locks) ? (request, identifier) : nil
+      question.sql = """
+        SELECT \(columns) FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(question.sql)
+        LIMIT ?\(question.parameters.count + 1)
+        """
+      question.parameters.append(.integer(limit + taken.count))
+      let found = try answer(question).map { cells in
+        RowExchange.Free(request: Array(cells[..<width]), identifier: Array(cells[width...]))
       }
-      let free = Array(found.prefix(limit))
-      let locks = free.flatMap {
-        [RowLock(table: .request, id: $0.request), RowLock(table: .identifier, id: $0.identifier)]
-      }
-      precondition(rows.lock(Set(locks), for: group), "rows that were free are locked")
+      let free = Array(found.filter { taken.isDisjoint(with: locks(of: $0)) }.prefix(limit))
+      precondition(rows.lock(Set(free.flatMap(locks)), for: group), "rows that were free are locked")
       return free
+    }
+  }
+
+  private func locks(of free: RowExchange.Free) -> [RowLock] {
+    [(RowLock.Table.request, free.request), (.identifier, free.identifier)].compactMap { table, row in
+      table.tableName.map { RowLock(table: table, id: catalog[$0].key(of: row)[0].number) }
     }
   }
 }

@@ -45,6 +45,11 @@ struct TableShape: Hashable {
 
   func key(of row: [Cell]) -> [Cell] { key.map { row[$0] } }
 
+  func id(of row: [Cell]) -> RowID {
+    if key.count == 1, case .integer(let number) = row[key[0]] { return .number(number) }
+    return .cells(key(of: row))
+  }
+
   /// All tables of Baton's schema, in the order of their names.
   static func all(in db: Database) throws -> [TableShape] {
     let names = try String.fetchAll(
@@ -64,8 +69,24 @@ struct TableShape: Hashable {
   }
 }
 
+/// The primary key of a row. Most are one number.
+enum RowID: Hashable {
+  case number(Int64)
+  case cells([Cell])
+
+  /// The number; 0 for a key of several columns.
+  var number: Int64 { if case .number(let number) = self { number } else { 0 } }
+
+  var cells: [Cell] {
+    switch self {
+    case .number(let number): [.integer(number)]
+    case .cells(let cells): cells
+    }
+  }
+}
+
 /// Rows of several tables, by their primary keys.
-typealias Rows = [TableShape: [[Cell]: [Cell]]]
+typealias Rows = [TableShape: [RowID: [Cell]]]
 
 /// What a group of writes has changed in one row.
 struct RowChange {
@@ -92,14 +113,27 @@ struct RowChange {
 
 /// A database in memory that has only the rows which a group of writes has locked and loaded. The verbs of the group
 /// run on it as they run on a whole store. Afterwards the rows are compared with those that were loaded, and the
-/// differences are stored. So each verb exists once, as a decision on loaded rows, and a group needs two exchanges with
+/// differences are stored. So each verb exists once, as a decision on loaded rows, and a group needs few exchanges with
 /// a database elsewhere, however many statements its verbs have.
 ///
 /// It has the schema of a store with all its checks, but no foreign keys, because the rows that others refer to may not
 /// be loaded.
-struct WorkingSet {
-  private let db: Database
-  private let shapes: [TableShape]
+///
+/// `@unchecked Sendable`: only the queue of the database calls it, one block at a time.
+final class WorkingSet: @unchecked Sendable {
+  private let tables: [Table]
+  private let begin: Prepared
+  private let commit: Prepared
+  private let rollback: Prepared
+
+  fileprivate struct Table {
+    let shape: TableShape
+    /// The position of the only column of the primary key, if that is a number.
+    let number: Int32?
+    let insert: Prepared
+    let select: Prepared
+    let delete: Prepared
+  }
 
   static func database() throws -> DatabaseQueue {
     var configuration = SQLiteStore.configuration
@@ -118,16 +152,25 @@ struct WorkingSet {
   }
 
   init(_ db: Database) throws {
-    self.db = db
-    shapes = try TableShape.all(in: db)
+    func prepared(_ sql: String) throws -> Prepared { Prepared(try db.makeStatement(sql: sql)) }
+    tables = try TableShape.all(in: db).map { shape in
+      let places = Array(repeating: "?", count: shape.columns.count).joined(separator: ", ")
+      let number = shape.key.count == 1 && shape.types[shape.key[0]] == .integer ? Int32(shape.key[0]) : nil
+      return Table(
+        shape: shape, number: number, insert: try prepared("INSERT INTO \(shape.name) VALUES (\(places))"),
+        select: try prepared("SELECT * FROM \(shape.name)"), delete: try prepared("DELETE FROM \(shape.name)"))
+    }
+    (begin, commit, rollback) = (try prepared("BEGIN"), try prepared("COMMIT"), try prepared("ROLLBACK"))
   }
 
+  /// Puts the rows in.
   func fill(_ rows: Rows) throws {
-    for table in shapes {
-      guard let found = rows[table] else { continue }
-      let places = Array(repeating: "?", count: table.columns.count).joined(separator: ", ")
-      let insert = try prepared("INSERT INTO \(table.name) VALUES (\(places))")
-      for row in found.values { try insert.run(cells: row) }
+    try inTransaction {
+      for table in tables {
+        guard let found = rows[table.shape] else { continue }
+        // In the order of their numbers, rows are appended to their table, which costs less.
+        for (_, row) in found.sorted(by: { $0.key.number < $1.key.number }) { try table.insert.run(cells: row) }
+      }
     }
   }
 
@@ -135,28 +178,56 @@ struct WorkingSet {
   func changes(since loaded: Rows) throws -> [RowChange] {
     var ranks = Array(repeating: [RowChange](), count: RowChange.ranks)
     func add(_ change: RowChange) { ranks[change.rank].append(change) }
-    for table in shapes {
-      var before = loaded[table] ?? [:]
-      for row in try prepared("SELECT * FROM \(table.name)").rows(of: table.columns.count) {
-        let key = table.key(of: row)
-        guard let old = before.removeValue(forKey: key) else {
-          add(RowChange(table: table, key: key, kind: .insert(row)))
-          continue
+    for table in tables {
+      let (shape, before) = (table.shape, loaded[table.shape] ?? [:])
+      var kept = 0
+      try table.select.all(cells: []) { row in
+        let id = table.id(of: row)
+        guard let old = before[id] else {
+          add(RowChange(table: shape, key: id.cells, kind: .insert(row.cells(shape.columns.count))))
+          return
         }
-        let columns = row.indices.filter { row[$0] != old[$0] }
-        if columns.isEmpty { continue }
-        add(RowChange(table: table, key: key, kind: .update(columns, columns.map { row[$0] })))
+        kept += 1
+        let columns = old.indices.filter { !row.has(Int32($0), old[$0]) }
+        if columns.isEmpty { return }
+        add(RowChange(table: shape, key: id.cells, kind: .update(columns, columns.map { row.cell(Int32($0)) })))
       }
-      for key in before.keys { add(RowChange(table: table, key: key, kind: .delete)) }
+      if kept == before.count { continue }
+      let left = Set(try table.select.all(cells: []) { table.id(of: $0) })
+      for id in before.keys where !left.contains(id) {
+        add(RowChange(table: shape, key: id.cells, kind: .delete))
+      }
     }
     return Array(ranks.joined())
   }
 
+  /// Takes all rows out.
   func clear() throws {
-    for table in shapes { try prepared("DELETE FROM \(table.name)").run() }
+    try inTransaction { for table in tables { try table.delete.run() } }
   }
 
-  private func prepared(_ sql: String) throws -> Prepared { Prepared(try db.cachedStatement(sql: sql)) }
+  /// One transaction costs less than one for each statement.
+  private func inTransaction(_ body: () throws -> Void) throws {
+    try begin.run()
+    do {
+      try body()
+      try commit.run()
+    } catch {
+      try rollback.run()
+      throw error
+    }
+  }
+}
+
+extension WorkingSet.Table {
+  fileprivate func id(of row: Columns) -> RowID {
+    if let number { return .number(row.int64(number)) }
+    return .cells(shape.key.map { row.cell(Int32($0)) })
+  }
+}
+
+extension Columns {
+  fileprivate func cells(_ count: Int) -> [Cell] { (0..<Int32(count)).map(cell) }
 }
 
 extension RowChange {

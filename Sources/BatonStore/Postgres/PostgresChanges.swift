@@ -1,4 +1,5 @@
 internal import BatonPostgres
+internal import Synchronization
 
 /// The statements that store what a group has changed: one for all rows of a table that change alike.
 enum PostgresChanges {
@@ -19,8 +20,12 @@ enum PostgresChanges {
     return alike.map { $0.0.statement(for: $0.1) }
   }
 
+  /// The texts of the statements, which are made once. There are few, because verbs change the same columns again and
+  /// again.
+  private static let texts = Mutex<[Form: String]>([:])
+
   /// What rows have in common that one statement changes.
-  private struct Form: Hashable {
+  fileprivate struct Form: Hashable {
     enum Kind: Hashable {
       case insert
       /// The positions of the columns that change.
@@ -42,9 +47,40 @@ enum PostgresChanges {
     }
 
     func statement(for changes: [RowChange]) -> PostgresStatement {
+      let text = PostgresChanges.texts.withLock { texts in
+        if let known = texts[self] { return known }
+        let text = self.text
+        texts[self] = text
+        return text
+      }
+      return PostgresStatement(text, values(of: changes))
+    }
+
+    private func values(of changes: [RowChange]) -> [PostgresValue] {
       switch kind {
       case .insert:
         let rows = changes.compactMap { if case .insert(let row) = $0.kind { row } else { nil } }
+        return table.columns.indices.map { column in table.array(column, rows.lazy.map { $0[column] }) }
+      case .update(let columns):
+        let key = table.key.enumerated().map { position, column in
+          table.array(column, changes.lazy.map { $0.key[position] })
+        }
+        return key
+          + columns.enumerated().map { position, column in
+            // All have the same columns, in the same order.
+            table.array(
+              column, changes.lazy.map { if case .update(_, let values) = $0.kind { values[position] } else { .null } })
+          }
+      case .delete:
+        return table.key.enumerated().map { position, column in
+          table.array(column, changes.lazy.map { $0.key[position] })
+        }
+      }
+    }
+
+    private var text: String {
+      switch kind {
+      case .insert:
         let columns = Array(table.columns.indices)
         // The shares of a coordinator are kept in its memory and are not loaded (`Verbs.shares`).
         let conflict =
@@ -52,32 +88,17 @@ enum PostgresChanges {
           ? " ON CONFLICT (pattern, coordinator) DO UPDATE SET "
             + columns.filter { !table.key.contains($0) }.map { "\(name($0)) = excluded.\(name($0))" }
             .joined(separator: ", ") : ""
-        return PostgresStatement(
-          "INSERT INTO \(table.name) (\(names(columns))) SELECT * FROM \(unnested(columns))\(conflict)",
-          columns.map { column in table.array(column, rows.map { $0[column] }) })
+        return "INSERT INTO \(table.name) (\(names(columns))) SELECT * FROM \(unnested(columns))\(conflict)"
       case .update(let columns):
         let all = table.key + columns
         let set = columns.map { "\(name($0)) = v.\(name($0))" }.joined(separator: ", ")
         let join = table.key.map { "t.\(name($0)) = v.\"key_\(table.columns[$0])\"" }.joined(separator: " AND ")
         let aliases =
           (table.key.map { "\"key_\(table.columns[$0])\"" } + columns.map(name)).joined(separator: ", ")
-        return PostgresStatement(
-          "UPDATE \(table.name) AS t SET \(set) FROM \(unnested(all)) AS v (\(aliases)) WHERE \(join)",
-          all.enumerated().map { position, column in
-            table.array(
-              column,
-              changes.map { change in
-                if position < table.key.count { return change.key[position] }
-                // All have the same columns, in the same order.
-                if case .update(_, let values) = change.kind { return values[position - table.key.count] }
-                return .null
-              })
-          })
+        return "UPDATE \(table.name) AS t SET \(set) FROM \(unnested(all)) AS v (\(aliases)) WHERE \(join)"
       case .delete:
         let join = table.key.map { "t.\(name($0)) = v.\(name($0))" }.joined(separator: " AND ")
-        return PostgresStatement(
-          "DELETE FROM \(table.name) AS t USING \(unnested(table.key)) AS v (\(names(table.key))) WHERE \(join)",
-          table.key.enumerated().map { position, column in table.array(column, changes.map { $0.key[position] }) })
+        return "DELETE FROM \(table.name) AS t USING \(unnested(table.key)) AS v (\(names(table.key))) WHERE \(join)"
       }
     }
 
@@ -102,7 +123,7 @@ extension ColumnType {
 }
 
 extension TableShape {
-  fileprivate func array(_ column: Int, _ cells: [Cell]) -> PostgresValue {
+  fileprivate func array(_ column: Int, _ cells: some Sequence<Cell>) -> PostgresValue {
     switch types[column] {
     case .integer: .integers(cells.map { if case .integer(let value) = $0 { value } else { nil } })
     case .text: .texts(cells.map { if case .text(let value) = $0 { value } else { nil } })

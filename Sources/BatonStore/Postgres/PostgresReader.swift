@@ -53,15 +53,15 @@ final class PostgresReaders: Sendable {
   static func snapshot<Value>(
     on connection: PostgresConnection, of server: PostgresServer, _ body: (any StatementSource) throws -> Value
   ) throws -> Value {
-    let run = { (text: String) in _ = try server.run([PostgresStatement(text)], on: connection) }
-    try run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     let result = Result { try body(PostgresStatements(connection, server)) }
-    if !connection.isBroken { try run("ROLLBACK") }
+    if !connection.isBroken, connection.transactionStatus != .idle {
+      _ = try server.run([PostgresStatement("ROLLBACK")], on: connection)
+    }
     return try result.get()
   }
 }
 
-/// Runs the queries of verbs that only read.
+/// Runs the queries of verbs that only read. The first one begins the transaction.
 private final class PostgresStatements: StatementSource {
   private let connection: PostgresConnection
   private let server: PostgresServer
@@ -76,7 +76,10 @@ private final class PostgresStatements: StatementSource {
       let statements = lists.map { parameters in
         PostgresStatement(text, parameters.map { cell, type in cell.value(type) })
       }
-      return try server.run(statements, on: connection).map { try $0.cells }
+      let begin =
+        connection.transactionStatus == .idle
+        ? [PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")] : []
+      return try server.run(begin + statements, on: connection).dropFirst(begin.count).map { try $0.cells }
     })
   }
 }

@@ -19,7 +19,8 @@ internal import Synchronization
 /// time; `isClosed` has a lock.
 final class PostgresRowServer: RowServer, @unchecked Sendable {
   private let server: PostgresServer
-  private let shapes: [TableShape]
+  private let catalog: RowCatalog
+  private let memory = RowMemory()
   private let numbers: PostgresNumbers
   private var connection: PostgresConnection?
   private let closed = Mutex(false)
@@ -29,7 +30,8 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   /// - Parameter shapes: the tables, as the working set has them.
   init(_ server: PostgresServer, _ shapes: [TableShape]) {
-    (self.server, self.shapes) = (server, shapes)
+    self.server = server
+    catalog = RowCatalog(shapes) { $0.text(list: { "= ANY($\($0))" }, parameter: { "$\($0)" }) }
     numbers = PostgresNumbers()
     numbers.source = { [unowned self] in try draw($0, $1) }
   }
@@ -51,8 +53,8 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)? {
     do {
-      let source = PostgresRowSource(connection: try usable(), server: server)
-      let loaded = try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, shapes)
+      let source = PostgresRowSource(connection: try usable(), server: server, catalog: catalog)
+      let loaded = try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, memory)
       try source.begin()
       return loaded
     } catch {
@@ -91,6 +93,7 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
     }
     losses = 0
     numbers.endGroup()
+    memory.note(changes)
   }
 
   /// A connection broke, and nothing was changed: the group begins again on another connection, once.
@@ -259,75 +262,85 @@ final class PostgresNumbers: RowNumbers, @unchecked Sendable {
 final class PostgresRowSource: RowSource {
   private let connection: PostgresConnection
   private let server: PostgresServer
-  private var hasBegun = false
+  let catalog: RowCatalog
+  /// What is sent before the statements of the next exchange.
+  private var beginning: [PostgresStatement]
 
-  init(connection: PostgresConnection, server: PostgresServer) {
-    (self.connection, self.server) = (connection, server)
+  init(connection: PostgresConnection, server: PostgresServer, catalog: RowCatalog) {
+    (self.connection, self.server, self.catalog) = (connection, server, catalog)
+    beginning = [PostgresStatement("BEGIN ISOLATION LEVEL \(server.trial.isolation)")]
   }
 
   /// Begins the transaction, unless an exchange has begun it.
-  func begin() throws { if !hasBegun { _ = try run([]) } }
+  func begin() throws { if !beginning.isEmpty { _ = try run([]) } }
+
+  func beginAgain() {
+    beginning = [
+      PostgresStatement("ROLLBACK"), PostgresStatement("BEGIN ISOLATION LEVEL \(server.trial.isolation)"),
+    ]
+  }
 
   /// Waits for other groups, so there is always an answer.
   func answer(_ exchange: RowExchange) throws -> RowExchange.Answer? {
-    let byTable = Dictionary(grouping: exchange.locks.filter { !server.trial.ignored.contains($0.table) }, by: \.table)
-    let locks = byTable.keys.sorted { $0.rawValue < $1.rawValue }.map { table in
-      table.statement(locking: (byTable[table] ?? []).map(\.id).sorted())
+    // The rows of a table are read, also where a test does not lock them.
+    let wanted = exchange.locks.filter { $0.table.tableName != nil || !server.trial.ignored.contains($0.table) }
+    let byTable = Dictionary(grouping: wanted, by: \.table)
+    let tables = byTable.keys.sorted { $0.rawValue < $1.rawValue }
+    let locks = tables.map { lock($0, (byTable[$0] ?? []).map(\.id).sorted()) }
+    let answers = try run(locks + exchange.free.map(statement) + exchange.questions.map(statement))
+    var answer = RowExchange.Answer()
+    for (table, rows) in zip(tables, answers) where table.tableName != nil { answer.locked[table] = try rows.cells }
+    let width = catalog["request"].columns.count
+    answer.free = try answers.dropFirst(locks.count).prefix(exchange.free.count).map { rows in
+      try rows.cells.map { RowExchange.Free(request: Array($0[..<width]), identifier: Array($0[width...])) }
     }
-    let free = exchange.free.map(statement)
-    let answers = try run(locks + free + exchange.questions.map(\.statement)).dropFirst(locks.count)
-    return RowExchange.Answer(
-      free: try answers.prefix(free.count).map { rows in
-        try (0..<rows.count).map { (request: try rows.integer($0, 0), identifier: try rows.integer($0, 1)) }
-      },
-      rows: try answers.dropFirst(free.count).map { try $0.cells })
+    answer.rows = try answers.dropFirst(locks.count + exchange.free.count).map { try $0.cells }
+    return answer
+  }
+
+  /// Locks these rows of the table, the lowest number first, and reads them as they are then. `NO KEY` lets the checks
+  /// of foreign keys pass, which change nothing.
+  private func lock(_ table: RowLock.Table, _ ids: [Int64]) -> PostgresStatement {
+    switch table {
+    // These stand for all rows of their tables, also for rows that are inserted. No row could be locked for that.
+    case .identities: return PostgresStatement("SELECT pg_advisory_xact_lock('invitation'::regclass::bigint)")
+    case .credentials: return PostgresStatement("SELECT pg_advisory_xact_lock('credential'::regclass::bigint)")
+    case .audit: return PostgresStatement("SELECT id FROM audit_head FOR NO KEY UPDATE")
+    case .coordinator, .identifier, .request, .pattern, .host:
+      let name = table.tableName ?? ""
+      let text = catalog.text(named: "lock \(name)") {
+        let isIgnored = server.trial.ignored.contains(table)
+        return """
+          SELECT \(catalog.columns(of: name)) FROM \(name) WHERE \(table.key) = ANY($1)
+          ORDER BY \(table.key)\(isIgnored ? "" : " FOR NO KEY UPDATE")
+          """
+      }
+      return PostgresStatement(text, [.integers(ids)])
+    }
   }
 
   private func statement(_ question: RowQuestion, limit: Int) -> PostgresStatement {
     var question = question
+    let columns = catalog.text(named: "free") {
+      "\(catalog.columns(of: "request", prefix: "r.")), \(catalog.columns(of: "identifier", prefix: "i."))"
+    }
     // In this order a request whose identifier is locked stays free.
     question.sql = """
-      SELECT r.id, r.identifier FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(question.sql)
+      SELECT \(columns) FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(question.sql)
       LIMIT ?\(question.parameters.count + 1) FOR NO KEY UPDATE OF i, r SKIP LOCKED
       """
     question.parameters.append(.integer(limit))
-    return question.statement
+    return statement(question)
+  }
+
+  private func statement(_ question: RowQuestion) -> PostgresStatement {
+    PostgresStatement(catalog.text(of: question), question.parameters.map(\.value))
   }
 
   private func run(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
-    let begin = hasBegun ? [] : [PostgresStatement("BEGIN ISOLATION LEVEL \(server.trial.isolation)")]
-    hasBegun = true
-    return Array(try server.run(begin + statements, on: connection).dropFirst(begin.count))
-  }
-}
-
-extension RowLock.Table {
-  /// Locks these rows of the table, the lowest number first. `NO KEY` lets the checks of foreign keys pass, which
-  /// change nothing.
-  fileprivate func statement(locking ids: [Int64]) -> PostgresStatement {
-    let ids = [PostgresValue.integers(ids)]
-    return switch self {
-    case .coordinator:
-      PostgresStatement(
-        "SELECT epoch FROM coordinator WHERE epoch = ANY($1) ORDER BY epoch FOR NO KEY UPDATE", ids)
-    case .identifier:
-      PostgresStatement("SELECT id FROM identifier WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
-    case .request: PostgresStatement("SELECT id FROM request WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
-    case .pattern: PostgresStatement("SELECT id FROM pattern WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
-    case .host: PostgresStatement("SELECT id FROM host WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", ids)
-    // These stand for all rows of their tables, also for rows that are inserted. No row could be locked for that.
-    case .identities:
-      PostgresStatement("SELECT pg_advisory_xact_lock('invitation'::regclass::bigint)")
-    case .credentials: PostgresStatement("SELECT pg_advisory_xact_lock('credential'::regclass::bigint)")
-    case .audit: PostgresStatement("SELECT id FROM audit_head FOR NO KEY UPDATE")
-    }
-  }
-}
-
-extension RowQuestion {
-  var statement: PostgresStatement {
-    PostgresStatement(
-      text(list: { "= ANY($\($0))" }, parameter: { "$\($0)" }), parameters.map(\.value))
+    let before = beginning
+    beginning = []
+    return Array(try server.run(before + statements, on: connection).dropFirst(before.count))
   }
 }
 

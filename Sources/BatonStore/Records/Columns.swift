@@ -53,6 +53,19 @@ struct Columns {
     return other.withUTF8 { UnsafeBufferPointer(start: start, count: count).elementsEqual($0) }
   }
 
+  /// Whether the column has this value. It is compared where SQLite has it.
+  func has(_ index: Int32, _ cell: Cell) -> Bool {
+    guard let statement else { return cells[Int(index)] == cell }
+    return switch (cell, sqlite3_column_type(statement, index)) {
+    case (.null, SQLITE_NULL): true
+    case (.integer(let value), SQLITE_INTEGER): int64(index) == value
+    case (.text(let value), SQLITE_TEXT): equals(index, value)
+    case (.blob(let value), SQLITE_BLOB):
+      withBytes(index) { bytes in value.withUnsafeBytes { bytes.elementsEqual($0) } }
+    default: false
+    }
+  }
+
   func blob(_ index: Int32) -> [UInt8] { withBytes(index) { Array($0) } }
 
   /// Calls `body` with the bytes where SQLite has them. They are copied nowhere, because each launch reads several ids.

@@ -1,0 +1,255 @@
+internal import BatonModel
+
+/// What is loaded with the rows that are locked, and after them.
+extension RowLoader {
+  // MARK: What is free
+
+  /// The ready requests of each class that the keys ask for.
+  var wantedClasses: [(RequirementClass, count: Int)] {
+    var wanted: [RequirementClass: Int] = [:]
+    for case .ready(let requirementClass, let count) in keys { wanted[requirementClass, default: 0] += count }
+    return wanted.keys.sorted().map { ($0, wanted[$0] ?? 0) }
+  }
+
+  /// Ready and due requests, which are locked if no other group has locked them.
+  func wantedFree(_ classes: [(RequirementClass, count: Int)]) -> [(question: RowQuestion, limit: Int)] {
+    var asked: [(RowQuestion, limit: Int)] = classes.map { one, count in
+      // The list has one definition. A planner takes a list for more, so it can get this order from the index of ready
+      // requests alone. With `definition = ?1` the order of the primary key would do too, and a plan that walks it
+      // throws away all older requests.
+      let question = RowQuestion(
+        "r.state = 1 AND r.definition IN ?1 AND r.priority = ?2 ORDER BY r.definition, r.id",
+        .integers([one.definition.rawValue]), .integer(one.priority.rawValue))
+      return (question, limit: count)
+    }
+    for case .due(let now, let limit) in keys {
+      asked.append(
+        (
+          RowQuestion("r.state = 0 AND r.eligible_at <= ?1 ORDER BY r.eligible_at", .integer(now.steady.nanoseconds)),
+          limit
+        ))
+      let dated = "r.state = 0 AND r.cause = 0 AND r.is_dated = 1 AND r.earliest_at <= ?1 ORDER BY r.earliest_at"
+      asked.append((RowQuestion(dated, .integer(now.date.nanoseconds)), limit))
+    }
+    return asked
+  }
+
+  mutating func takeFree(_ found: [[RowExchange.Free]], _ classes: [(RequirementClass, count: Int)]) {
+    if found.allSatisfy(\.isEmpty) { return noteFree(found, classes) }
+    let (id, launches) = (column("id", of: "request"), column("launches", of: "request"))
+    for free in found.joined() {
+      holdWithIdentifier(free.request[id].number)
+      holdIdentifier(free.identifier[column("id", of: "identifier")].number)
+      if free.request[launches] == .integer(0) { neverLaunched.insert(free.request[id].number) }
+    }
+    let (requests, identifiers) = (found.joined().map(\.request), found.joined().map(\.identifier))
+    keep(requests, of: catalog["request"])
+    keep(identifiers, of: catalog["identifier"])
+    take(requests, of: .request)
+    take(identifiers, of: .identifier)
+    noteFree(found, classes)
+  }
+
+  private mutating func noteFree(_ found: [[RowExchange.Free]], _ classes: [(RequirementClass, count: Int)]) {
+    let id = column("id", of: "request")
+    for ((one, count), found) in zip(classes, found) {
+      held.ready[one] = (count, found.count < count)
+      for free in found {
+        held.keys.insert(.payload(RequestID(free.request[id].number)))
+        payloads.insert(free.request[id].number)
+      }
+    }
+  }
+
+  /// Requests that are due next, which say when to look again.
+  private mutating func askWhatIsDueNext(_ limit: Int) {
+    // Those that this group makes ready, and those that others have locked, come before the next ones.
+    let beyond = limit + 1 + Self.lockedElsewhere
+    for order in ["eligible_at", "cause = 0 AND is_dated = 1 ORDER BY earliest_at"] {
+      let condition = order.contains(" ") ? "AND \(order)" : "ORDER BY \(order)"
+      askNumbers(RowQuestion("SELECT id FROM request WHERE state = 0 \(condition) LIMIT ?1", .integer(beyond))) {
+        $0.requests.formUnion($1)
+      }
+    }
+  }
+
+  /// The number of due requests of other groups that a group looks past.
+  private static var lockedElsewhere: Int { 1000 }
+
+  // MARK: Loading
+
+  /// Asks for what the keys name, besides the rows that are locked and come with their locks. A statement reads what is
+  /// committed when it begins, so what comes after the locks in the same exchange is as it stays until the group ends.
+  mutating func askWhatIsLoaded() {
+    for case .due(_, let limit) in keys { askWhatIsDueNext(limit) }
+    load("store", "id = 1")
+    load("clock", "id = 1")
+    load("coordinator", "is_settled = 0")
+    // A new tenure begins after that of the newest coordinator.
+    if keys.contains(.tenures) { load("coordinator", "0 = 0") }
+    let lockedHosts = hosts.takeNew()
+    if !lockedHosts.isEmpty { load("eviction", "host IN ?1", .integers(lockedHosts)) }
+    for key in keys { load(key) }
+    loadContents()
+    if !patterns.isEmpty { loadPatterns("IN ?1", .integers(Array(patterns))) }
+    askNewNumbers()
+    _ = askWhatIsNew()
+  }
+
+  /// Asks for what belongs to the requests, identifiers and definitions that were found since the last exchange, and
+  /// for those of them that are not locked.
+  /// - Returns: false if there is nothing to ask.
+  mutating func askWhatIsNew() -> Bool {
+    let (requests, identifiers) = (requests.takeNew(), identifiers.takeNew())
+    if !requests.isEmpty { load(requests: requests) }
+    // Of the identifiers all unfinished requests: the one that waits, and the one that is live. Each has an index. Most
+    // are known already, so only their numbers are asked for.
+    if !identifiers.isEmpty {
+      let sql = ["launches = 0 AND state <= 1", "launches > 0 AND state <= 2"].map {
+        "SELECT id FROM request WHERE identifier IN ?1 AND \($0)"
+      }
+      askNumbers(RowQuestion(sql.joined(separator: " UNION ALL "), .integers(identifiers))) {
+        $0.requests.formUnion($1)
+      }
+    }
+    let loose = loose.takeNew().filter { !self.identifiers.all.contains($0) }
+    if !loose.isEmpty { load("identifier", "id IN ?1", .integers(loose)) }
+    let definitions = definitions.takeNew()
+    if !definitions.isEmpty {
+      loadDefinitions("IN ?1", .integers(definitions))
+      // A definition that is not there need not be looked for again.
+      for id in definitions { held.keys.insert(.definition(DefinitionID(id))) }
+    }
+    let payloads = payloads.takeNew()
+    if !payloads.isEmpty { load("payload", "request IN ?1", .integers(payloads)) }
+    // A subselect would be dear here: a planner that sees few hosts reads all requests of each.
+    let hosts = hosts.takeNew()
+    if !hosts.isEmpty { load("host", "id IN ?1", .integers(hosts)) }
+    return hasQuestions
+  }
+
+  private mutating func load(requests: [Int64]) {
+    let unlocked = requests.filter { !locks.contains(RowLock(table: .request, id: $0)) }
+    if !unlocked.isEmpty { load("request", "id IN ?1", .integers(unlocked)) { $0.take($1, of: .request) } }
+    // A request that was not launched has progress if a batch of it was skipped.
+    load("progress", "request IN ?1", .integers(requests))
+    let launched = requests.filter { !neverLaunched.contains($0) }
+    if !launched.isEmpty {
+      // An open launch is the last one. Of others, the request says which is the last one.
+      let last = "(ended_at IS NULL OR number = (SELECT r.launches FROM request r WHERE r.id = launch.request))"
+      load("launch", "request IN ?1 AND \(last)", .integers(launched))
+    }
+    // What was remembered is asked for at once. If it has changed, the rows say so, and the next exchange asks again.
+    let known = memory.with { known in requests.compactMap { known.requests[$0] } }
+    for (identifier, definition) in known {
+      loose.insert(identifier)
+      definitions.insert(definition)
+    }
+  }
+
+  /// - Parameter which: a condition for the number of a definition.
+  private mutating func loadDefinitions(_ which: String, _ parameter: RowParameter) {
+    load("definition", "id \(which)", parameter)
+    loadPatterns("IN (SELECT d.pattern FROM definition d WHERE d.id \(which))", parameter)
+  }
+
+  /// - Parameter which: a condition for the number of a pattern.
+  private mutating func loadPatterns(_ which: String, _ parameter: RowParameter) {
+    load("pattern", "id \(which)", parameter) { loader, found in
+      if found.isEmpty { return }
+      let id = loader.column("id", of: "pattern")
+      for row in found { loader.held.keys.insert(.pattern(row[id].number)) }
+    }
+    load("share", "pattern \(which)", parameter)
+  }
+
+  /// Draws numbers for the rows that submissions are likely to insert.
+  private mutating func askNewNumbers() {
+    let submissions = keys.count { if case .submission = $0 { true } else { false } }
+    let wanted = [
+      (NumberedTable.request, submissions), (.submission, submissions), (.identifier, newNames),
+    ]
+    for (table, count) in wanted where count > 0 {
+      guard let question = held.numbers.question(for: count, of: table) else { continue }
+      askNumbers(question) { $0.held.numbers.keep($1, of: table) }
+    }
+  }
+
+  /// Notes what loaded rows say about others. Of a locked identifier all unfinished requests are there.
+  mutating func take(_ found: [[Cell]], of table: RowLock.Table) {
+    if found.isEmpty { return }
+    switch table {
+    case .request: take(requests: found)
+    case .identifier:
+      let name = column("name", of: "identifier")
+      for row in found { held.keys.insert(.identifier(JobIdentifier(trusted: row[name].string))) }
+    case .host:
+      let name = column("name", of: "host")
+      for row in found { held.keys.insert(.host(HostName(row[name].string))) }
+    case .coordinator, .pattern, .identities, .credentials, .audit: break
+    }
+  }
+
+  private mutating func take(requests found: [[Cell]]) {
+    let (id, identifier) = (column("id", of: "request"), column("identifier", of: "request"))
+    let (definition, host) = (column("definition", of: "request"), column("host", of: "request"))
+    for row in found {
+      let (request, itsIdentifier, itsDefinition) = (row[id].number, row[identifier].number, row[definition].number)
+      requests.insert(request)
+      memory.note(request: request, itsIdentifier, itsDefinition)
+      definitions.insert(itsDefinition)
+      if case .integer(let host) = row[host] { hosts.insert(host) }
+      if identifiers.all.contains(itsIdentifier) {
+        held.keys.insert(.identifierOf(RequestID(request)))
+      } else {
+        loose.insert(itsIdentifier)
+      }
+    }
+  }
+
+  private mutating func load(_ key: RowKey) {
+    switch key {
+    case .allDefinitions: for table in ["pattern", "definition", "share"] { load(table, "0 = 0") }
+    case .identities: for table in ["invitation", "certificate", "waiting_host"] { load(table, "0 = 0") }
+    case .credentials: load("credential", "0 = 0")
+    case .audit: load("audit_head", "0 = 0")
+    case .oldAudit(let sequence):
+      load("audit", "sequence <= ?1", .integer(sequence))
+      load("audit_head", "0 = 0")
+    case .oldestSubmissions(let limit):
+      load("submission", "id IN (SELECT s.id FROM submission s ORDER BY s.id LIMIT ?1)", .integer(limit))
+    case .output(let launch):
+      load(
+        "output", "request = ?1 AND launch = ?2", .integer(launch.request.rawValue), .integer(launch.number))
+    case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .unfinished,
+      .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .definition, .host, .hostRow, .orphans, .exampleOf,
+      .submission, .history, .launches, .lastItems, .items, .spans, .payload:
+      break
+    }
+  }
+
+  /// Loads what many keys name together.
+  private mutating func loadContents() {
+    let histories = numbers { if case .history(let id) = $0 { id } else { nil } }
+    let launches = numbers { if case .launches(let id) = $0 { id } else { nil } }
+    let lastItems = numbers { if case .lastItems(let id) = $0 { id } else { nil } }
+    let items = numbers { if case .items(let id) = $0 { id } else { nil } }
+    let spans = numbers { if case .spans(let id) = $0 { id } else { nil } }
+    for case .payload(let id) in keys { payloads.insert(id.rawValue) }
+    if !histories.isEmpty {
+      let last = "position = (SELECT max(e.position) FROM event e WHERE e.request = event.request)"
+      load("event", "request IN ?1 AND \(last)", .integers(histories))
+      load("joining", "request IN ?1", .integers(histories))
+    }
+    if !launches.isEmpty { load("launch", "request IN ?1", .integers(launches)) }
+    if !lastItems.isEmpty {
+      let last = "start = (SELECT max(i.start) FROM item_page i WHERE i.request = item_page.request)"
+      load("item_page", "request IN ?1 AND \(last)", .integers(lastItems))
+    }
+    if !items.isEmpty { load("item_page", "request IN ?1", .integers(items)) }
+    if !spans.isEmpty { load("unsent_span", "request IN ?1", .integers(spans)) }
+  }
+
+  /// The requests of the keys that `request` picks.
+  private func numbers(_ request: (RowKey) -> RequestID?) -> [Int64] { keys.compactMap { request($0)?.rawValue } }
+}
