@@ -16,10 +16,15 @@ package enum FolderRemoval {
 
   /// Removes the content of a folder.
   /// - Parameter folder: the folder's descriptor.
-  package static func empty(_ folder: Int32) {
+  /// - Returns: how many times the folder was listed: once, unless it is deeper than `maximumDepth`.
+  @discardableResult
+  package static func empty(_ folder: Int32) -> Int {
     _ = fchmod(folder, 0o700)
     // Folders below the maximum depth are moved up to this folder, and removed in the next round.
-    for round in 0..<maximumRounds where !empty(folder, top: folder, depth: 0, round: round) {}
+    for round in 0..<maximumRounds {
+      if empty(folder, top: folder, depth: 0, round: round) { return round + 1 }
+    }
+    return maximumRounds
   }
 
   /// How many levels are entered. One descriptor is open for each level.
