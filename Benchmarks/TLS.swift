@@ -35,8 +35,11 @@ enum TLS {
       fatalError("the coordinator serves no operators")
     }
     let login = try FleetLogin(address: "\(operators)", root: root, token: created.token)
-    return try await CoordinatorClient.withSecureClient(operators, .login(login)) { client, _ in
-      try await body(OperatorClient(client: client, token: created.token, endpoint: operators))
+    // The client of the Unix socket runs on the gRPC thread too (`withLoopClient`).
+    return try await RPCLoop.run {
+      try await CoordinatorClient.withSecureClient(operators, .login(login)) { client, _ in
+        try await body(OperatorClient(client: client, token: created.token, endpoint: operators))
+      }
     }
   }
 }

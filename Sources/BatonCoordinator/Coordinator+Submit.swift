@@ -71,6 +71,8 @@ extension Coordinator {
     do {
       let answers = offers.isEmpty ? [] : try await store.submit(offers, at: now().moment)
       decide { $0.core.submitted(plans, answers) }
+      // The tasks that the decision has woken run first: a worker is told to start before the submitter is answered.
+      await Task.yield()
       noteSpans(answers.count)
       return answers
     } catch {

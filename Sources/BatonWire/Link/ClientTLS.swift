@@ -89,7 +89,7 @@ final class ClientTLS: Sendable {
         try NIOSSLClientHandler(context: context, serverHostname: serverName)
       }
     let promise = channel.eventLoop.makePromise(of: Void.self)
-    try channel.pipeline.syncOperations.addHandlers(handler, HandshakeWatcher(self, promise))
+    try channel.pipeline.syncOperations.addHandlers(handler, HandshakeWatcher(self, promise), GatheredWrites())
     return promise.futureResult
   }
 

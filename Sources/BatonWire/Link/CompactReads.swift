@@ -24,10 +24,11 @@ extension ByteBuffer {
 }
 
 extension Channel {
-  /// Puts `CompactReads` behind the TLS handler, if the connection has one. Call it on the connection's event loop.
-  package func compactReads() throws {
+  /// Puts `CompactReads` and `GatheredWrites` behind the TLS handler, if the connection has one. Call it on the
+  /// connection's event loop.
+  package func easeTLS() throws {
     let handlers = pipeline.syncOperations
     guard let tls = try? handlers.handler(type: NIOSSLServerHandler.self) else { return }
-    try handlers.addHandler(CompactReads(), position: .after(tls))
+    try handlers.addHandlers([CompactReads(), GatheredWrites()], position: .after(tls))
   }
 }

@@ -203,7 +203,7 @@ extension HTTP2ServerTransport.Posix.Config {
     channelDebuggingCallbacks.onAcceptTCPConnection = { channel in
       channel.eventLoop.makeCompletedFuture {
         try door.accept(channel)
-        try channel.compactReads()
+        try channel.easeTLS()
       }
     }
   }
