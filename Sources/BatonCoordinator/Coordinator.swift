@@ -204,6 +204,7 @@ package final class Coordinator: Sendable {
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.housekeepingLoop() }
       group.addTask { try await self.auditLoop() }
+      group.addTask { await self.callAudit.writeWaiting() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }
       if store.isShared, let identities = settings.identities {
         group.addTask { try await self.identityLoop(identities) }

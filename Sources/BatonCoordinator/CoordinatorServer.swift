@@ -190,7 +190,7 @@ package struct CoordinatorServer: Service {
     GRPCServer(
       transport: .http2NIOPosix(
         address: Self.address(addresses.workers),
-        transportSecurity: try certificate.security(askingForCertificates: true), config: remoteConfig,
+        transportSecurity: try certificate.security(askingForCertificates: true), config: workersConfig,
         eventLoopGroup: RPCLoop.group),
       services: [WorkersService(coordinator: coordinator, identities: identities, door: door)],
       interceptors: [
@@ -385,6 +385,13 @@ package struct CoordinatorServer: Service {
     var config = config
     // Without a limit one connection could hold any number of calls.
     config.http2.maxConcurrentStreams = Self.streamsOfConnection
+    return config
+  }
+
+  /// For connections over TLS of hosts, whose certificates TLS checks.
+  private var workersConfig: HTTP2ServerTransport.Posix.Config {
+    var config = remoteConfig
+    config.admit(through: door) { [coordinator] in coordinator.callAudit.noteRefusedCertificate(from: $0) }
     return config
   }
 

@@ -9,6 +9,8 @@ package final class CallAudit: Sendable {
   private let store: any Store
   private let clocks: Clocks
   private let denied = Mutex(DeniedCalls())
+  /// Rows that were noted where nothing may wait for the store.
+  private let waiting = Mailbox<AuditEntry>(capacity: 65_536)
 
   init(store: any Store, clocks: Clocks) { (self.store, self.clocks) = (store, clocks) }
 
@@ -51,11 +53,34 @@ package final class CallAudit: Sendable {
   ///   - actor: the name of the credential; empty if nothing was proven.
   ///   - method: what was called first in this minute.
   func noteDenied(_ kind: DeniedCalls.Kind, _ actor: String = "", from peer: String, calling method: String) async {
+    guard let news = news(kind, actor, from: peer, calling: method) else { return }
+    try? await store.append(news)
+  }
+
+  /// Notes a connection that TLS has refused because of the client's certificate. It has come to no call, so that its
+  /// row names none. `writeWaiting` writes the row.
+  func noteRefusedCertificate(from peer: String) {
+    if let news = news(.handshake, "", from: peer, calling: Self.handshake) { waiting.send(news) }
+  }
+
+  /// What stands in a row in the place of the method, if TLS has refused a connection.
+  static let handshake = "handshake"
+
+  /// The row to write about a refusal of this kind; `nil` if it was only counted.
+  private func news(
+    _ kind: DeniedCalls.Kind, _ actor: String, from peer: String, calling method: String
+  ) -> AuditEntry? {
     let entry = AuditEntry(
       at: now, actor: actor, credential: nil, peer: peer, method: method, object: "", outcome: .denied,
       detail: kind.rawValue)
-    guard let news = denied.withLock({ $0.note(entry, of: kind, at: clocks.now().instant) }) else { return }
-    try? await store.append(news)
+    return denied.withLock { $0.note(entry, of: kind, at: clocks.now().instant) }
+  }
+
+  /// Writes the rows of connections that TLS has refused, until the task is cancelled.
+  func writeWaiting() async {
+    while let entries = await waiting.receive() {
+      for entry in entries { try? await store.append(entry) }
+    }
   }
 
   /// Writes the rows of refused calls that were only counted until now.
@@ -70,6 +95,7 @@ struct DeniedCalls: Sendable {
   /// A refusal without a look at what the call asks for. The raw value is the text in the row.
   enum Kind: String, Hashable, Sendable {
     case certificate = "no valid certificate of a host"
+    case handshake = "TLS refused the certificate, or none was shown"
     case failures = "too many wrong credentials"
     case joins = "too many attempts to join"
     case changes = "more than rates.changes"

@@ -198,12 +198,15 @@ extension HTTP2ServerTransport.Posix.Config {
   private static let backlog: Int32 = 4096
 
   /// Passes each accepted connection to `door`. The transport itself does not close a silent connection.
-  package mutating func admit(through door: Door) {
+  /// - Parameter refused: is called on the event loop with the name of the peer when TLS refuses the certificate of a
+  ///   client, or when the client shows none.
+  package mutating func admit(through door: Door, refused: (@Sendable (_ peer: String) -> Void)? = nil) {
     channelDebuggingCallbacks.onBindTCPListener = { $0.setOption(ChannelOptions.backlog, value: Self.backlog) }
     channelDebuggingCallbacks.onAcceptTCPConnection = { channel in
       channel.eventLoop.makeCompletedFuture {
         try door.accept(channel)
         try channel.easeTLS()
+        if let refused { try channel.watchHandshake(refused) }
       }
     }
   }

@@ -44,6 +44,9 @@ enum TLSFailure: Hashable, Sendable, CustomStringConvertible {
       String.init) ?? "the handshake failed"
   }
 
+  /// Whether a server has refused a client because of its certificate, or because it shows none.
+  var isOfClientsCertificate: Bool { self == .notOfTheFleet || self == .other("PEER_DID_NOT_RETURN_A_CERTIFICATE") }
+
   var description: String {
     switch self {
     case .noTLS: "it does not speak TLS"
