@@ -344,6 +344,20 @@ struct OperatorServerTests {
       }
       let count = try await place.asOperator(other) { api in try await api.submit(orders, by: "").count }
       #expect(count == 5)
+      // Looking is no change.
+      let (restless, calm) = (
+        try await place.credential("restless", [.operate]), try await place.credential("calm", [.operate])
+      )
+      try await place.asOperator(restless) { api in
+        for _ in 0..<4 { try await api.setPaused(false) }
+        let error = await #expect(throws: OperatorError.self) { try await api.setPaused(true) }
+        #expect("\(error as Any)".contains("more changes than rates.changes"), "\(error as Any)")
+        _ = try await api.whoAmI()
+      }
+      try await place.asOperator(calm) { api in try await api.setPaused(false) }
+      let denied = try await place.coordinator.audit(AuditFilter(), after: 0, limit: 100).map(\.entry)
+        .filter { $0.outcome == .denied }.map { "\($0.actor) \($0.detail)" }
+      #expect(denied == ["fast more than rates.submissions", "restless more than rates.changes"])
     }
   }
 
