@@ -77,6 +77,73 @@ extension EndToEnd {
       #expect(bystander.process.isRunning)
     }
 
+    @Test("A link that a command puts in the place of its launch's folder leads the worker nowhere", .refuses(31))
+    func swappedFolder() async throws {
+      let fleet = try await started()
+      defer { fleet.stop() }
+      let victim = fleet.folder + "/victim"
+      try FileManager.default.createDirectory(atPath: victim + "/tmp", withIntermediateDirectories: true)
+      for name in ["items", "payload", "expiry.json", "tmp/kept"] { try fleet.write("kept", to: "victim/\(name)") }
+      // The first batch swaps the folder. The worker then writes the items of the second one, and removes the folder.
+      let script = """
+        d=$(dirname "$BATON_ITEMS_FILE"); cat "$BATON_ITEMS_FILE" >> \(fleet.folder)/got
+        mv "$d" "$d.moved" && ln -s \(victim) "$d" && echo swapped >> \(fleet.folder)/got
+        """
+      let ended = try await run(
+        fleet, "com.swap",
+        "  command: [/bin/sh, -c, '\(script.replacing("'", with: "''").replacing("\n", with: "; "))']\n"
+          + "  items: {list: [a, b]}\n  batchSize: 1\n  pass: file\n", adding: "retry: {limit: 0}\n")
+      #expect(ended.status == 0 || ended.status == 1, "\(ended)")
+      let got = try String(contentsOfFile: fleet.folder + "/got", encoding: .utf8)
+      #expect(got.hasPrefix("a\nswapped\n"), "\(got)")
+      for name in ["items", "payload", "expiry.json", "tmp/kept"] {
+        #expect((try? String(contentsOfFile: victim + "/" + name, encoding: .utf8)) == "kept", "\(name)")
+      }
+      let after = try await run(fleet, "com.after", "  command: [\"true\"]\n")
+      #expect(after.status == 0, "\(after)")
+    }
+
+    @Test("A program that is swapped all the time runs only as the file that the owner permits", .refuses(32))
+    func swappedProgram() async throws {
+      let tools = NSTemporaryDirectory() + "baton-tools-\(UUID().uuidString.prefix(8))"
+      for name in ["bin", "evil"] {
+        try FileManager.default.createDirectory(atPath: "\(tools)/\(name)", withIntermediateDirectories: true)
+      }
+      defer { try? FileManager.default.removeItem(atPath: tools) }
+      let fleet = try await started(adding: ["BATON_ALLOW_COMMANDS": "\(tools)/bin/*"])
+      defer { fleet.stop() }
+      for (path, word) in [("bin/tool", "good"), ("evil/tool", "evil")] {
+        try "#!/bin/sh\necho x >> \(fleet.folder)/\(word)\n".write(
+          toFile: "\(tools)/\(path)", atomically: false, encoding: .utf8)
+        chmod("\(tools)/\(path)", 0o755)
+      }
+      // Half of the time the name is a link to the other program: between the worker's check and the start too.
+      let swapper = try Child(
+        path: "/usr/bin/python3",
+        [
+          "-c",
+          """
+          import ctypes, os
+          os.chdir("\(tools)")
+          os.symlink("\(tools)/evil/tool", "link")
+          exchange = ctypes.CDLL(None).renameat2
+          while True: exchange(-100, b"link", -100, b"bin/tool", 2)
+          """,
+        ])
+      defer { swapper.signal(SIGKILL) }
+      func ran(_ word: String) -> Bool { FileManager.default.fileExists(atPath: fleet.folder + "/" + word) }
+      var number = 0
+      while number < 40 || (!ran("good") && number < 400) {
+        let ended = try await run(
+          fleet, "com.tools.n\(number)", "  command: [\(tools)/bin/tool]\n", adding: "retry: {limit: 0}\n")
+        // It ran, or the worker refused what it found.
+        #expect(ended.status == 0 || ended.status == 1, "\(ended)")
+        number += 1
+      }
+      #expect(ran("good"), "the control: the permitted file runs")
+      #expect(!ran("evil"))
+    }
+
     @Test(
       "A command that is not on the owner's list does not run, also not through a link or by its bare name",
       .refuses(32))
@@ -107,23 +174,30 @@ extension EndToEnd {
       }
     }
 
-    /// Whether this user can forbid namespaces to a program that it starts.
-    private static func canForbid() -> Bool {
-      system("unshare --user --map-root-user sh -c 'echo 0 > /proc/sys/user/max_pid_namespaces' >/dev/null 2>&1") == 0
-    }
+    /// A command line that runs a program where namespaces are forbidden, or as it is on a machine that forbids them
+    /// itself; `nil` if this machine does neither.
+    private static let weakHost: [String]? = {
+      let forbidding = "echo 0 > /proc/sys/user/max_pid_namespaces"
+      if system("unshare --user --map-root-user sh -c '\(forbidding)' >/dev/null 2>&1") == 0 {
+        return ["/usr/bin/unshare", "--user", "--map-root-user", "sh", "-c", "\(forbidding) && exec \"$@\"", "-"]
+      }
+      let probe = Program.worker.path.dropLast("baton-worker".count) + "baton-exec --probe"
+      return system("\(probe) | grep -q '^basic: '") == 0 ? ["/usr/bin/env"] : nil
+    }()
 
     @Test(
       "Where a host cannot give the sandbox that a job demands, the job has an obstacle and does not run with less",
-      .refuses(33), .enabled("this machine permits no user namespaces", canForbid))
+      .refuses(33), .enabled("this machine gives 'strict' to root alone, and nothing less", { weakHost != nil }))
     func weakSandbox() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
       try await fleet.startCoordinator(lease: "15s")
       let line =
-        "echo 0 > /proc/sys/user/max_pid_namespaces && exec '\(Program.worker.path)' --coordinator \(fleet.address) "
-        + "--name weak --data '\(fleet.folder)/weak'"
+        try #require(Self.weakHost) + [
+          Program.worker.path, "--coordinator", fleet.address, "--name", "weak", "--data", "\(fleet.folder)/weak",
+        ]
       let worker = try Child(
-        path: "/usr/bin/unshare", ["--user", "--map-root-user", "sh", "-c", line],
+        path: line[0], Array(line.dropFirst()),
         environment: fleet.environment.merging(["BATON_SANDBOX_REQUIRE": "basic"]) { $1 }, isDaemon: true)
       defer { worker.stop() }
       #expect(await worker.errorLine(containing: "connected to the coordinator") != "")
@@ -155,13 +229,19 @@ extension EndToEnd {
         "BATON_SECRETS_FOLDER": folder, "BATON_ALLOW_SECRETS": "db/*=com.secret.*", "BATON_LOG_LEVEL": "trace",
       ])
       defer { fleet.stop() }
+      // The command itself stays until the test has looked at every process.
       let script =
-        "v=$(cat /dev/fd/$DB_PASSWORD_FD); test \"$v\" = \"$API\" && echo same; echo out $v; echo err $v >&2; exit 3"
+        "v=$(cat /dev/fd/$DB_PASSWORD_FD); test \"$v\" = \"$API\" && echo same; echo out $v; echo err $v >&2; "
+        + "cd \(fleet.folder); ulimit -H -c > cores; echo $$ > pid; mv pid running; read x < go; exit 3"
+      #expect(mkfifo(fleet.folder + "/go", 0o600) == 0)
+      async let seen = processes(with: value, while: fleet)
       let ended = try await run(
         fleet, "com.secret.job",
         "  command: [/bin/sh, -c, '\(script)']\n  secrets:\n    DB_PASSWORD: {file: db/password}\n"
           + "    API: {file: db/password, as: environment}\n", adding: "retry: {limit: 0}\n")
       #expect(ended.status == 1, "\(ended)")
+      #expect(try await seen == ["\(try Self.text("running", fleet)) environ"])
+      #expect(try Self.text("cores", fleet) == "0")
       let logs = try await fleet.baton("logs", "com.secret.job")
       #expect(logs.output.contains("same") && logs.output.contains("out \u{2022}\u{2022}\u{2022}"), "\(logs)")
       for command in [
@@ -190,6 +270,25 @@ extension EndToEnd {
         }
         #expect((FileManager.default.contents(atPath: path) ?? Data()).range(of: Data(value.utf8)) == nil, "\(file)")
       }
+    }
+
+    private static func text(_ name: String, _ fleet: ProcessFleet) throws -> String {
+      try String(contentsOfFile: fleet.folder + "/" + name, encoding: .utf8).trimmingCharacters(in: .newlines)
+    }
+
+    /// The processes of this machine that have the value in their arguments or environment while the job runs. The
+    /// command is let go afterwards.
+    private func processes(with value: String, while fleet: ProcessFleet) async throws -> [String] {
+      while !FileManager.default.fileExists(atPath: fleet.folder + "/running") { await Task.yield() }
+      var found: [String] = []
+      for pid in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int32(pid) != nil {
+        for file in ["cmdline", "environ"] {
+          let text = FileManager.default.contents(atPath: "/proc/\(pid)/\(file)") ?? Data()
+          if text.range(of: Data(value.utf8)) != nil { found.append("\(pid) \(file)") }
+        }
+      }
+      close(open(fleet.folder + "/go", O_WRONLY))
+      return found
     }
 
     @Test("No text of a job acts on the terminal of a person who looks at it with baton", .refuses(35))
