@@ -45,7 +45,7 @@ extension EndToEnd {
         try await fleet.changingNothing("\(identity)") {
           try await call(MethodMatrix.methods.filter { !permitted.contains($0) }, false)
         }
-        // A new root would be announced to the hosts of the other tests.
+        // A new root would be announced to the hosts of the other tests; `newRoot` has it.
         try await call(permitted.filter { $0 != "Operators/RotateRoot" }, true)
         _ = try await fleet.processes.baton("resume")
       }
@@ -56,6 +56,22 @@ extension EndToEnd {
           #expect(code == .unimplemented, "\(method): \(code as Any)")
         }
       }
+    }
+
+    @Test("A new root is made for an admin, and for no other credential", .refuses(18))
+    func newRoot() async throws {
+      // This test changes the roots of its fleet.
+      let fleet = try await AttackedFleet()
+      defer { fleet.processes.stop() }
+      func rotate(_ identity: MethodMatrix.Identity) async throws -> RPCError.Code? {
+        let token = try await fleet.credential("one-\(identity)", identity.rawValue)
+        return try await MethodMatrix.code(
+          of: "Operators/RotateRoot", "Bearer \(token)", at: try fleet.operators, .pin(fleet.authority.pin))
+      }
+      for identity in [MethodMatrix.Identity.read, .logs, .submit, .operate, .define, .metrics] {
+        #expect(try await rotate(identity) == .permissionDenied, "\(identity)")
+      }
+      #expect(try await rotate(.admin) == nil)
     }
 
     @Test("What the patterns of a credential do not cover is answered as what does not exist", .refuses(19))
