@@ -75,7 +75,7 @@ extension RowLoader {
     let wrong = (
       identifiers: guess.identifiers.filter { loaded("name", $0.id, of: "identifier") != .text($0.name) },
       hosts: guess.hosts.filter { loaded("name", $0.id, of: "host") != .text($0.name) },
-      // A request that is not there any more is nobody's.
+      // A request that is not there any more belongs to no identifier.
       requests: guess.requests.filter {
         ![nil, .integer($0.identifier)].contains(loaded("identifier", $0.id, of: "request"))
       }
