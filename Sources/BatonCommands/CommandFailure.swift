@@ -56,10 +56,10 @@ extension CommandFailure {
     switch error.code {
     case .notFound: self.init(.notFound, message)
     case .refused: self.init(.refused, message)
-    case .superseded: self.init(.needsMending, message)
+    case .superseded, .newerVersion: self.init(.needsMending, message)
     case .locked, .cannotWrite, .overloaded, .unknown, .unavailable, .moved, .wentBackwards:
       self.init(.unavailable, message)
-    case .newerVersion, .corrupt: self.init(.failed, message)
+    case .corrupt: self.init(.failed, message)
     }
   }
 }

@@ -359,9 +359,9 @@ extension Coordinator {
       case .overloaded: throw OperatorError.overloaded(error.message)
       case .cannotWrite: throw OperatorError.refused(.unavailable(error.message))
       case .unknown: throw OperatorError.unknown(error.message)
-      case .superseded, .wentBackwards, .moved, .unavailable:
+      case .superseded, .wentBackwards, .newerVersion, .moved, .unavailable:
         throw OperatorError.refused(.unavailable(error.message))
-      case .newerVersion, .locked, .corrupt: throw error
+      case .locked, .corrupt: throw error
       }
     }
   }

@@ -138,13 +138,13 @@ extension Coordinator {
 
   /// Drops spans that are too old or too many, so that a backend that is gone for good does not fill the disk.
   func dropOldSpans() async throws {
-    let (limits, date) = (settings.retention, now().date + (.zero - settings.retention.spansFor))
+    let (limits, time) = (settings.retention, now().moment.steady + (.zero - settings.retention.spansFor))
     var dropped = 0
     defer {
       if dropped > 0 { logger.error("spans were dropped that no backend took", metadata: ["occasions": "\(dropped)"]) }
     }
     while true {
-      let step = try await store.dropUnsentSpans(endedBefore: date, beyond: limits.spanCount, limit: 500)
+      let step = try await store.dropUnsentSpans(endedBefore: time, beyond: limits.spanCount, limit: 500)
       dropped += step
       metrics.spansDropped(step, .unreachable)
       if step < 500 { return }

@@ -359,10 +359,10 @@ package protocol Store: Sendable {
   /// Removes spans from the queue, because a backend will never accept them. They are counted as rejected for as long
   /// as their request is kept.
   func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) async throws
-  /// Removes the spans of requests that ended before `date`, and the oldest ones beyond `count`, from the queue in one
-  /// small step.
+  /// Removes the spans of requests that ended before `time`, on the steady clock, and the oldest ones beyond `count`,
+  /// from the queue in one small step.
   /// - Returns: how many occasions were removed, at most `limit`.
-  func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) async throws -> Int
+  func dropUnsentSpans(endedBefore time: Timestamp, beyond count: Int, limit: Int) async throws -> Int
   /// How many spans wait to be sent, and how many were rejected.
   func spanQueue() async throws -> SpanQueueRecord
   /// All spans of a request, confirmed or not, in the order of time; empty if the request is not kept.

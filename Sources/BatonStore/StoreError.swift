@@ -6,7 +6,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The store's state does not permit the operation: for example `remove` while requests are unfinished, `retry` of
     /// a request that did not fail, or a lease that would overlap another.
     case refused
-    /// The database was written by a newer version.
+    /// A newer version has made or changed the database, which takes no writes of this version. Nothing was changed,
+    /// and this process can write nothing more.
     case newerVersion
     /// Another process has the store open.
     case locked

@@ -343,8 +343,8 @@ extension VerbStore {
   package func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) async throws {
     try await write(.ordinary) { try $0.rejectSpans(keys, because: message, at: now) }
   }
-  package func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) async throws -> Int {
-    let old = try await read { try $0.oldUnsentSpans(endedBefore: date, beyond: count, limit: limit) }
+  package func dropUnsentSpans(endedBefore time: Timestamp, beyond count: Int, limit: Int) async throws -> Int {
+    let old = try await read { try $0.oldUnsentSpans(endedBefore: time, beyond: count, limit: limit) }
     if !old.isEmpty { try await write(.ordinary) { try $0.confirmSpans(old) } }
     return old.count
   }

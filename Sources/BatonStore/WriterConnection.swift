@@ -105,7 +105,7 @@ final class WriterConnection: @unchecked Sendable {
       return try onRows(of: keys, db, body)
     } catch {
       let error = StoreError(anything: error)
-      return error.code == .unknown ? .failed(error) : .refused(error)
+      return [.unknown, .newerVersion].contains(error.code) ? .failed(error) : .refused(error)
     }
   }
 

@@ -97,6 +97,54 @@ import Testing
     try await after.close()
   }
 
+  /// A coordinator that runs while a later version takes away what this version needs must write nothing more.
+  @Test func aCoordinatorThatBecomesTooOldForTheSchemaWritesNothingMore() async throws {
+    let address = try TestDatabase.make()
+    let store = try TestDatabase.open(
+      address, limits: PostgresLimits(demandsDurability: false, schemaInterval: .zero))
+    let definition = try await store.prepare()
+    let version = PostgresSchema.version
+    try run("UPDATE baton_schema SET version = \(version + 1), made_by = '9.9', oldest_writer = 1", on: address)
+    try await store.submit("com.a", to: definition)
+    try run("UPDATE baton_schema SET oldest_writer = \(version + 1)", on: address)
+    let error = await #expect(throws: StoreError.self) { try await store.beat(nil) }
+    #expect(error?.code == .newerVersion && error?.message.contains("Baton 9.9") == true)
+    // The process ends, and until then each write is refused, whatever the schema says later.
+    #expect(await store.failures.first { _ in true }?.code == .newerVersion)
+    try run("UPDATE baton_schema SET oldest_writer = 1", on: address)
+    let later = await #expect(throws: StoreError.self) { try await store.submit("com.b", to: definition) }
+    #expect(later?.code == .newerVersion)
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue) == ["com.a"])
+    try await store.close()
+  }
+
+  /// A store of the second version, in which requests have ended, with the index of that version.
+  @Test func aStoreOfTheSecondVersionKeepsItsEndedRequests() async throws {
+    let address = try TestDatabase.empty()
+    for step in [PostgresSchema.text] + PostgresSchema.upgrades[0] { try run(step, on: address) }
+    try run(PostgresSchema.rows, on: address)
+    try run(
+      """
+      INSERT INTO store (id, incarnation) VALUES (1, 'old');
+      CREATE TABLE baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text, oldest_writer bigint);
+      INSERT INTO baton_schema VALUES (2, '0.1.0', 'ours', 1)
+      """, on: address)
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    for name in ["com.a", "com.b"] {
+      try await store.submit(name, to: definition)
+      let launch = try await store.start(definition)
+      _ = try await store.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: someTime)
+    }
+    // As a coordinator of the second version, which runs beside this one, ends a request.
+    try run("UPDATE request SET ended_steady = NULL, ended_at = ended_at + 1 WHERE id = 2", on: address)
+    #expect(try await !store.prune(RetentionLimits(endedCount: 1), at: someTime))
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue) == ["com.b"])
+    #expect(try await !store.prune(RetentionLimits(endedFor: .seconds(9)), at: someTime + .seconds(10)))
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).isEmpty)
+    try await store.close()
+  }
+
   /// A dump holds locks on all tables, which let everything pass but a change of the schema.
   @Test func aStoreIsOpenedBesideADump() async throws {
     let address = try TestDatabase.make()

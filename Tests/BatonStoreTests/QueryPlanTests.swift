@@ -75,7 +75,7 @@ import Testing
   @Test(arguments: [
     (ListSource.host, "request_host (host=?"), (.scheduled, "request_scheduled (id>?)"),
     (.ready, "request_ready (definition=? AND priority=? AND rowid>?)"), (.running, "launch_open (request>?)"),
-    (.succeeded, "request_ended"), (.failed, "request_unsuccessful (state="),
+    (.succeeded, "request_ended_steady (<expr>>?"), (.failed, "request_unsuccessful (state="),
     (.cancelled, "request_unsuccessful (state="),
   ])
   func aListUsesItsIndex(source: ListSource, index: String) async throws {
@@ -89,7 +89,9 @@ import Testing
     let indexes: [(Query, String)] = [
       (.scheduledBelow, "request_scheduled (id<?)"), (.readyBelow, "request_ready"),
       (.runningBelow, "launch_open (request>? AND request<?)"), (.scheduledOf, "request_scheduled"),
-      (.readyOf, "request_ready (definition=?)"), (.runningOf, "launch_open"), (.unsentBefore, "request_ended"),
+      (.readyOf, "request_ready (definition=?)"), (.runningOf, "launch_open"),
+      (.unsentBefore, "request_ended_steady (<expr><?"),
+      (.endedBefore, "request_ended_steady (<expr><?"), (.oldestEnded, "request_ended_steady"),
       (.pendingInAll, "coordinator_unsettled"),
       (.unsettled, "coordinator_unsettled"), (.readyClasses, "request_ready (definition=? AND priority>?)"),
       (.readyClasses, "request_ready (definition>?)"),

@@ -22,7 +22,7 @@ import Testing
     (CoordinatorUnreachable("the token was not taken: set BATON_TOKEN_FILE", isNotPermitted: true), 77),
     (StoreError(.locked, "The store in /d is in use by process 12; stop that process first."), 75),
     (StoreError(.cannotWrite, "/d: no space left; make room on its disk."), 75),
-    (StoreError(.newerVersion, "The database was written by a newer version; update baton."), 1),
+    (StoreError(.newerVersion, "The database was written by a newer version; update baton."), 78),
     (CommandFailure(.usage, "'x' is not HOST:PORT, such as 127.0.0.1:7420"), 64),
     (CancellationError(), 130),
   ]

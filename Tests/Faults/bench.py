@@ -48,6 +48,8 @@ class Bench:
         self.plant = plant
         self.folder = pathlib.Path(folder)
         self.binaries = pathlib.Path(options.bin)
+        # The folder of the programs of an earlier version, or None.
+        self.older = options.older
         self.is_verbose = options.verbose
         self.round = 0
         self.landed = 0

@@ -1,6 +1,8 @@
 """A PostgreSQL server of its own with a throw-away cluster, which a row can kill, stop, start again and set back.
 Commits are durable (fsync is on), as Baton demands. If the row says nothing else, the server listens on a Unix socket
-only, in a folder that only its own user and root can enter."""
+only, in a folder that only its own user and root can enter.
+
+There every user is the superuser without a password, unless the row says otherwise (`DeployedDatabase`)."""
 
 import glob
 import os
@@ -15,6 +17,7 @@ import tempfile
 import processes
 from bench import Skipped, until
 
+STORE_SQL = pathlib.Path(__file__).resolve().parents[2] / "Deploy/postgres/store.sql"
 # What psql prints for NULL, and between two columns.
 NULL, COLUMN = "<null>", "\x1f"
 # A socket's path has at most 107 bytes, and a connection URI encodes some characters.
@@ -63,7 +66,18 @@ class Database:
 
     @property
     def address(self):
+        """The store as its owner, the superuser, sees it."""
         return f"postgresql://postgres@/postgres?host={self.folder}&port={self.port}"
+
+    @property
+    def store(self):
+        """The address that coordinators get."""
+        return self.address
+
+    @property
+    def login(self):
+        """What coordinators need in their environment to log in."""
+        return {}
 
     @property
     def data(self):
@@ -176,6 +190,49 @@ class Database:
         """How many deadlocks there were. The statistics of a server that was killed are lost; its log is kept."""
         counted = self.rows("SELECT coalesce(sum(deadlocks), 0)::bigint FROM pg_stat_database")[0][0]
         return max(counted, self.said().count("deadlock detected"))
+
+
+class DeployedDatabase(Database):
+    """A server with the role and the database that Deploy/postgres/store.sql makes, which belongs to nobody else and
+    has no other rights. It logs in with its password (SCRAM), which coordinators find in a file."""
+
+    PASSWORD = "of the store's role"
+
+    def make(self):
+        super().make()
+        (self.data / "pg_hba.conf").write_text("local all postgres trust\nlocal all baton scram-sha-256\n")
+
+    def start(self, seconds=60):
+        super().start(seconds)
+        if self.has_store:
+            return
+        command = [self.binaries / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-v", f"password={self.PASSWORD}"]
+        subprocess.run(
+            [*command, "-d", super().address, "-f", STORE_SQL], check=True, timeout=60, env=self.environment,
+            stdin=subprocess.DEVNULL, capture_output=True)  # fmt: skip
+        self.passwords.touch(mode=0o600)
+        self.passwords.write_text(f"*:*:baton:baton:{self.PASSWORD}\n")
+
+    @property
+    def passwords(self):
+        return self.folder / "pgpass"
+
+    @property
+    def has_store(self):
+        return self.passwords.exists()
+
+    @property
+    def address(self):
+        # Before it is made, this is the database that every cluster has.
+        return super().address.replace("/postgres?", "/baton?") if self.has_store else super().address
+
+    @property
+    def store(self):
+        return f"postgresql://baton@/baton?host={self.folder}&port={self.port}"
+
+    @property
+    def login(self):
+        return {"PGPASSFILE": str(self.passwords)}
 
 
 def value_of(text):

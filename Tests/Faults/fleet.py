@@ -27,6 +27,8 @@ class Fleet:
         self.data = data or self.folder / "coordinator"
         (self.folder / "runtime").mkdir(mode=0o700)
         self.port = 0
+        # The folder of the coordinator's program.
+        self.binaries = bench.binaries
         # Where operators are served and hosts join; 0 is any free port, and None is nowhere.
         self.operators = None
         self.environment = {
@@ -91,7 +93,7 @@ class Fleet:
 
     def spawn_coordinator(self, environment=None, http="off"):
         """Starts the coordinator without waiting for it. Returns the offset in its log at which its output begins."""
-        command = [*self.prefix, self.bench.binaries / "baton", "coordinator", "--data", self.data]
+        command = [*self.prefix, self.binaries / "baton", "coordinator", "--data", self.data]
         command += ["--listen", f"127.0.0.1:{self.port}", "--http", http]
         if self.operators is not None:
             command += ["--operators", f"127.0.0.1:{self.operators}"]

@@ -80,6 +80,8 @@ TABLE = [
     Plant("answers-early", "postgres", 1, "acknowledged submissions are lost"),
     # The row takes back that the coordinator was ended.
     Plant("has-no-fence", "postgres", 1, "has committed something after its tenure was ended"),
+    # The store forgets the steady times, as it did when requests were kept by the wall clock.
+    Plant("keeps-by-wall-clock", "postgres", 1, "were deleted before their time"),
     # The relay rolls a commit back, and answers that it was made.
     Plant("forges-answers", "postgres-commits", 1, "a commit that was answered was not made"),
     # Commits do not wait for the standby.

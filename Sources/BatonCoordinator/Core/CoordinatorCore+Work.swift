@@ -240,9 +240,9 @@ extension CoordinatorCore {
 
 extension StoreError {
   /// This coordinator has to end at once: after `unknown` it is not known what is stored until the store is opened
-  /// again, after `superseded` another coordinator has the store, and after `wentBackwards` what this coordinator knows
-  /// is not true any more.
-  package var endsCoordinator: Bool { code == .unknown || code == .superseded || code == .wentBackwards }
+  /// again, after `superseded` another coordinator has the store, after `wentBackwards` what this coordinator knows is
+  /// not true any more, and after `newerVersion` this version is too old for the store.
+  package var endsCoordinator: Bool { [.unknown, .superseded, .wentBackwards, .newerVersion].contains(code) }
 
   /// Nothing was changed, and the same call may succeed later.
   package var isPassing: Bool {

@@ -6,7 +6,8 @@ internal import BatonPostgres
 /// Coordinators of two versions share a store while a fleet is updated, one coordinator after another. So a later
 /// version changes the schema in two steps. First it adds what the earlier version leaves alone, and says in
 /// `baton_schema` that the earlier version may go on writing (`oldest_writer`). A version after that, when no earlier
-/// one runs any more, takes away what is not needed, and raises `oldest_writer`. Each table is changed in a transaction
+/// one runs any more, takes away what is not needed, and raises `oldest_writer`. A coordinator that is too old and runs
+/// nevertheless notices it within about a second and ends (`PostgresRowServer`). Each table is changed in a transaction
 /// of its own: several locks on tables could wait for a group of a coordinator that waits for one of them.
 struct PostgresMigrations {
   let server: PostgresServer
@@ -65,13 +66,13 @@ struct PostgresMigrations {
     }
     let found = try connection.run(
       [
-        PostgresStatement("SELECT version, made_by, coalesce(oldest_writer, version) FROM baton_schema"),
+        Self.question,
         PostgresStatement("SELECT to_regclass('request') IS NOT NULL OR to_regclass('store') IS NOT NULL"),
       ], deadline: deadline)
     if let mark = try PostgresMark.read(connection, deadline: deadline) { throw mark.refusal }
     if found[0].count > 0 {
       let version = try found[0].integer(0, 0)
-      try check(version: version, madeBy: try found[0].text(0, 1), oldestWriter: try found[0].integer(0, 2))
+      try Self.demandWriter(found[0])
       _ = try connection.run(PostgresStatement("COMMIT"), deadline: deadline)
       if version < PostgresSchema.version { try upgrade(connection, from: Int(version), lock, deadline) }
       return
@@ -121,7 +122,18 @@ struct PostgresMigrations {
     _ = try connection.run(PostgresStatement(text, values), deadline: deadline)
   }
 
-  private func check(version: Int64, madeBy: String, oldestWriter: Int64) throws(StoreError) {
+  /// What the schema says of itself: its version, the version of Baton that made it, and the oldest version that may
+  /// write into it.
+  static let question = PostgresStatement(
+    "SELECT version, made_by, coalesce(oldest_writer, version) FROM baton_schema")
+
+  /// Throws `.newerVersion` if the schema, as the answer to `question` describes it, takes no writes of this version.
+  static func demandWriter(_ rows: PostgresRows) throws {
+    guard rows.count > 0 else { throw StoreError(.corrupt, "the table 'baton_schema' is empty") }
+    try check(version: rows.integer(0, 0), madeBy: rows.text(0, 1), oldestWriter: rows.integer(0, 2))
+  }
+
+  private static func check(version: Int64, madeBy: String, oldestWriter: Int64) throws(StoreError) {
     let own = Int64(PostgresSchema.version)
     if version > own, oldestWriter > own {
       throw StoreError(

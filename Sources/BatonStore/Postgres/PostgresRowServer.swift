@@ -26,6 +26,8 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
   private let closed = Mutex(false)
   /// How many connections broke since the last group was stored.
   private var losses = 0
+  /// When a group last saw that the schema takes writes of this version.
+  private var schemaSeenAt: ContinuousClock.Instant?
   private let hold = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// - Parameter shapes: the tables, as the working set has them.
@@ -53,9 +55,13 @@ final class PostgresRowServer: RowServer, @unchecked Sendable {
 
   func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)? {
     do {
-      let source = PostgresRowSource(connection: try usable(), server: server, catalog: catalog)
+      let now = ContinuousClock.now
+      let looks = schemaSeenAt.map { now - $0 >= server.limits.schemaInterval } ?? true
+      let source = PostgresRowSource(
+        connection: try usable(), server: server, catalog: catalog, looksAtSchema: looks)
       let loaded = try RowLoader.load(keys, epoch: epoch, numbers: numbers, from: source, memory)
       try source.begin()
+      if looks { schemaSeenAt = now }
       return loaded
     } catch {
       release(group)
@@ -265,9 +271,12 @@ final class PostgresRowSource: RowSource {
   let catalog: RowCatalog
   /// What is sent before the statements of the next exchange.
   private var beginning: [PostgresStatement]
+  private var looksAtSchema: Bool
 
-  init(connection: PostgresConnection, server: PostgresServer, catalog: RowCatalog) {
+  /// - Parameter looksAtSchema: whether the first exchange demands that the schema takes writes of this version.
+  init(connection: PostgresConnection, server: PostgresServer, catalog: RowCatalog, looksAtSchema: Bool) {
     (self.connection, self.server, self.catalog) = (connection, server, catalog)
+    self.looksAtSchema = looksAtSchema
     beginning = [PostgresStatement("BEGIN ISOLATION LEVEL \(server.trial.isolation)")]
   }
 
@@ -338,9 +347,12 @@ final class PostgresRowSource: RowSource {
   }
 
   private func run(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
-    let before = beginning
-    beginning = []
-    return Array(try server.run(before + statements, on: connection).dropFirst(before.count))
+    let looks = looksAtSchema
+    let before = beginning + (looks ? [PostgresMigrations.question] : [])
+    (beginning, looksAtSchema) = ([], false)
+    let answers = try server.run(before + statements, on: connection)
+    if looks { try PostgresMigrations.demandWriter(answers[before.count - 1]) }
+    return Array(answers.dropFirst(before.count))
   }
 }
 

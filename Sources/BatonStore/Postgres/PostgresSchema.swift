@@ -40,7 +40,15 @@ enum PostgresSchema {
         PRIMARY KEY (invitation, key)
       )
       """,
-    ]
+    ],
+    [
+      "ALTER TABLE request ADD COLUMN IF NOT EXISTS ended_steady bigint",
+      """
+      CREATE INDEX IF NOT EXISTS request_ended_steady ON request (coalesce(ended_steady, ended_at), id)
+        WHERE ended_at IS NOT NULL
+      """,
+      "DROP INDEX IF EXISTS request_ended",
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

@@ -15,6 +15,9 @@ struct PostgresLimits: Hashable, Sendable {
   var idling = Duration.seconds(4)
   /// Whether a server is refused that may lose commits in a power failure. False is for tests that cut no power.
   var demandsDurability = true
+  /// How long a coordinator goes on before a group of writes looks again whether a later version has changed the schema
+  /// so that this version may not write any more. Shorter than the time between two beats, so that each beat looks.
+  var schemaInterval = Duration.milliseconds(500)
   /// How many connections only read.
   var readers = 3
 }

@@ -117,7 +117,8 @@ extension Verbs {
 
   private func cancelPending(_ request: Unfinished, _ order: CancelOrder, at now: Moment) throws -> Cancellation {
     let obstacles = request.readyAt.map { order.obstacles(to: request.requirementClass, from: $0, to: now.date) }
-    try prepare(.cancelRequest).run(order.principal, now.date, order.principal, obstacles?.text, request.id)
+    try prepare(.cancelRequest).run(
+      order.principal, now.date, now.steady, order.principal, obstacles?.text, request.id)
     try queueSpans(
       request.readyAt == nil ? [.complete] : [.complete, .vainWait], of: request.id, launch: request.launches,
       isSampled: request.isSampled)
@@ -172,8 +173,8 @@ extension Query {
       + " WHERE l.ended_at IS NULL AND l.request > ? AND l.request < ? ORDER BY l.request LIMIT ?")
   static let cancelRequest = Query(
     """
-    UPDATE request SET state = 5, cause = NULL, cancelled_by = ?, ended_at = ?, outcome = 'cancelled', reason = ?,
-      obstacles = ?
+    UPDATE request SET state = 5, cause = NULL, cancelled_by = ?, ended_at = ?, ended_steady = ?,
+      outcome = 'cancelled', reason = ?, obstacles = ?
     WHERE id = ?
     """)
   static let noteCancellation = Query("UPDATE request SET cancelled_by = coalesce(cancelled_by, ?) WHERE id = ?")

@@ -78,7 +78,7 @@ extension Verbs {
     try prepare(.settleRequest).run(
       fate.state.code, fate.readiness?.cause?.rawValue, fate.readiness?.eligibleAt ?? request.eligibleAt, fate.endedAt,
       fate.outcome, fate.reason, request.ledger.failures, request.ledger.losses, request.ledger.strikes,
-      request.id.rawValue, now.date)
+      request.id.rawValue, now.date, fate.endedAt.map { _ in now.steady })
     try queueSpans(
       fate.state.isEnded ? [.launch, .complete] : [.launch], of: request.id.rawValue, launch: request.launches,
       isSampled: request.isSampled)
@@ -139,8 +139,8 @@ extension Query {
     """)
   static let settleRequest = Query(
     """
-    UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, ended_at = ?4, outcome = ?5, reason = ?6,
-      failures = ?7, losses = ?8, strikes = ?9, held_by = NULL, ready_at = CASE WHEN ?1 = 1 THEN ?11 END
+    UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, ended_at = ?4, ended_steady = ?12, outcome = ?5,
+      reason = ?6, failures = ?7, losses = ?8, strikes = ?9, held_by = NULL, ready_at = CASE WHEN ?1 = 1 THEN ?11 END
     WHERE id = ?10
     """)
   static let hostName = Query("SELECT name FROM host WHERE id = ?")

@@ -112,7 +112,7 @@ enum ListSource: Int, CaseIterable {
     case .scheduled: "r.state = 0 AND r.id > ?1"
     case .ready: "r.state = 1 AND r.definition = ?7 AND r.priority = ?8 AND r.id > ?1"
     case .running: "l.ended_at IS NULL AND l.request > ?1"
-    case .succeeded: "r.ended_at >= 0 AND r.state + 0 = 3 AND r.id + 0 > ?1"
+    case .succeeded: "\(Query.endedSteady("r")) >= 0 AND r.ended_at IS NOT NULL AND r.state + 0 = 3 AND r.id + 0 > ?1"
     case .failed: "r.state >= 4 AND r.state = 4 AND r.id > ?1"
     case .cancelled: "r.state >= 4 AND r.state = 5 AND r.id > ?1"
     }

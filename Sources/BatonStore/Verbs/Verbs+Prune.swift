@@ -2,13 +2,13 @@ package import BatonModel
 
 /// How long, and how many of, ended requests, submission ids and unsent spans are kept.
 package struct RetentionLimits: Hashable, Sendable {
-  /// The time for which an ended request is kept, on the wall clock.
+  /// The time for which an ended request is kept, on the steady clock.
   package var endedFor: Duration
   /// The largest number of ended requests that are kept.
   package var endedCount: Int
   /// The time for which the id of a submission is kept, on the steady clock.
   package var submissionsFor: Duration
-  /// How long spans that no backend accepted are kept after the end of their request
+  /// How long spans that no backend accepted are kept after the end of their request, on the steady clock
   /// (Documentation/reference/limits.md).
   package var spansFor: Duration
   /// The largest number of unsent occasions that are kept, each of one to three spans.
@@ -48,7 +48,7 @@ extension Verbs {
   /// - Parameter keepingUnsent: true to keep requests whose spans were not sent yet.
   func prunable(_ limits: RetentionLimits, keepingUnsent: Bool, at now: Moment) throws -> Prunable {
     let step = max(1, limits.step)
-    let before = now.date + (.zero - limits.endedFor)
+    let before = now.steady + (.zero - limits.endedFor)
     var found = Prunable()
     found.requests = try prepare(.endedBefore).all(before, keepingUnsent, step, row: Self.ended)
     if found.requests.count < step {
@@ -103,15 +103,20 @@ extension Verbs {
 }
 
 extension Query {
+  /// When a request ended, on the steady clock; of a request that ended in a version that did not store this time, the
+  /// date. The index `request_ended_steady` has this expression.
+  static func endedSteady(_ request: String) -> String { "coalesce(\(request).ended_steady, \(request).ended_at)" }
   static let endedBefore = Query(
     """
-    SELECT id, definition, state FROM request WHERE ended_at < ?1 AND ended_at IS NOT NULL
-      AND (?2 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = request.id)) ORDER BY ended_at LIMIT ?3
+    SELECT r.id, r.definition, r.state FROM request r WHERE \(endedSteady("r")) < ?1 AND r.ended_at IS NOT NULL
+      AND (?2 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = r.id))
+    ORDER BY \(endedSteady("r")) LIMIT ?3
     """)
   static let oldestEnded = Query(
     """
-    SELECT id, definition, state FROM request WHERE ended_at IS NOT NULL
-      AND (?1 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = request.id)) ORDER BY ended_at LIMIT ?2
+    SELECT r.id, r.definition, r.state FROM request r WHERE r.ended_at IS NOT NULL
+      AND (?1 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = r.id))
+    ORDER BY \(endedSteady("r")) LIMIT ?2
     """)
   static let endedState = Query("SELECT state FROM request WHERE id = ? AND ended_at IS NOT NULL")
   static let deleteUnsent = Query("DELETE FROM unsent_span WHERE request = ?")

@@ -290,7 +290,7 @@ extension Query {
   static let liveRequest = Query("\(ofIdentifier) AND r.launches > 0 AND r.state <= 2")
   static let waitingRequest = Query("\(ofIdentifier) AND r.launches = 0 AND r.state <= 1")
   static let lastRequest = Query(
-    "\(ofIdentifier) AND r.ended_at + 0 IS NOT NULL ORDER BY r.ended_at DESC, r.id DESC LIMIT 1")
+    "\(ofIdentifier) AND r.ended_at + 0 IS NOT NULL ORDER BY \(endedSteady("r")) DESC, r.id DESC LIMIT 1")
   static let lastLaunchedRequest = Query(
     "\(ofIdentifier) AND r.launches > 0 ORDER BY r.number DESC LIMIT 1")
   static let lastRequestWithOutput = Query(

@@ -72,8 +72,8 @@ extension Verbs {
 extension Query {
   static let reopenRequest = Query(
     """
-    UPDATE request SET state = 1, eligible_at = ?1, ended_at = NULL, failures = 0, losses = 0, strikes = 0,
-      ready_at = ?3, held_by = NULL
+    UPDATE request SET state = 1, eligible_at = ?1, ended_at = NULL, ended_steady = NULL, failures = 0, losses = 0,
+      strikes = 0, ready_at = ?3, held_by = NULL
     WHERE id = ?2
     """)
   static let keepCompletion = Query(

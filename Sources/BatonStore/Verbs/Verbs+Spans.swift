@@ -42,12 +42,12 @@ extension Verbs {
       lastRejection: try prepare(.lastRejection).first { $0.text(0) })
   }
 
-  /// The occasions of requests that ended before `date`, and the oldest ones beyond `count`, at most `limit`. The
-  /// search may read many rows, so it runs on a reading connection.
-  func oldUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) throws -> [SpanKey] {
+  /// The occasions of requests that ended before `time`, on the steady clock, and the oldest ones beyond `count`, at
+  /// most `limit`. The search may read many rows, so it runs on a reading connection.
+  func oldUnsentSpans(endedBefore time: Timestamp, beyond count: Int, limit: Int) throws -> [SpanKey] {
     let all = try prepare(.countUnsent).first { $0.int(0) } ?? 0
     guard all > 0 else { return [] }
-    var keys = try prepare(.unsentBefore).all(date, limit, row: Self.spanKey)
+    var keys = try prepare(.unsentBefore).all(time, limit, row: Self.spanKey)
     let surplus = all - keys.count - count
     if surplus > 0, keys.count < limit {
       let known = Set(keys)
@@ -229,7 +229,7 @@ extension Query {
     """
     SELECT u.request, u.launch, u.parts FROM request r
       JOIN unsent_span u ON u.request = r.id
-    WHERE r.ended_at < ? AND r.ended_at IS NOT NULL ORDER BY r.ended_at LIMIT ?
+    WHERE \(endedSteady("r")) < ? AND r.ended_at IS NOT NULL ORDER BY \(endedSteady("r")) LIMIT ?
     """)
   static let occasions = Query("SELECT state, launches, ready_at FROM request WHERE id = ?")
   static let earlierCompletions = Query("SELECT launches FROM completion WHERE request = ?")

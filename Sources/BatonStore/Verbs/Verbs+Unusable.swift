@@ -59,7 +59,7 @@ extension Verbs {
       return
     }
     let obstacles = request.readyAt.map { _ in WaitObstacles(isIncomplete: true) }
-    try prepare(.failRequest).run(now.date, reason, obstacles?.text, request.id)
+    try prepare(.failRequest).run(now.date, now.steady, reason, obstacles?.text, request.id)
     try queueSpans(
       request.readyAt == nil ? [.complete] : [.complete, .vainWait], of: request.id, launch: request.launches,
       isSampled: request.isSampled)
@@ -83,7 +83,8 @@ extension Query {
       + " WHERE l.ended_at IS NULL AND r.definition = ? LIMIT ?")
   static let failRequest = Query(
     """
-    UPDATE request SET state = 4, cause = NULL, ended_at = ?, outcome = 'failed', reason = ?, obstacles = ?
+    UPDATE request SET state = 4, cause = NULL, ended_at = ?, ended_steady = ?, outcome = 'failed', reason = ?,
+      obstacles = ?
     WHERE id = ?
     """)
 }

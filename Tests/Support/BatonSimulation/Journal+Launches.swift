@@ -199,6 +199,7 @@ extension Journal {
     open[log.host]?.remove(launch)
     request.open = nil
     request.hasEnded = answer.state.isEnded
+    request.endedAt = time
     if request.reachedEnd {
       try expect(answer.state == .succeeded, .completion, "\(launch) ended, all was done, and it is \(answer.state)")
     }
@@ -262,6 +263,20 @@ extension Journal {
       }
       try expect(isSent, .span, "\(launch) was deleted, and its span was not sent")
     }
+  }
+
+  /// Checks that only as many requests were deleted before their time as there were too many.
+  /// - Parameters:
+  ///   - count: how many requests had ended.
+  ///   - limits: by which they were deleted.
+  func checkRetention(_ gone: [RequestRecord], of count: Int, _ limits: RetentionLimits, at time: Time) throws {
+    let early = gone.filter { record in
+      requests[record.id]?.endedAt.map { !time.isAfter($0.after(limits.endedFor), lag: lag) } ?? false
+    }
+    let surplus = max(0, count - limits.endedCount)
+    try expect(
+      early.count <= surplus, .retention,
+      "\(early.count) requests were deleted before \(limits.endedFor.inSeconds) s, and \(surplus) were too many")
   }
 
   /// Records that an operator has retried a failed request.

@@ -26,6 +26,8 @@ final class Journal {
     var losses = 0
     var strikes = 0
     var hasEnded = false
+    /// When a launch of it ended last.
+    var endedAt: Time?
   }
 
   /// A point in time by the simulator's own clocks.

@@ -210,16 +210,17 @@ extension SimulatedCoordinator {
   }
 
   private func prune() {
-    let now = now().moment
+    let (now, time) = (now().moment, time())
     let limits = RetentionLimits(endedFor: .seconds(20), endedCount: 15, step: 4)
     writer.write(.ordinary) { [world] verbs in
       let before = try verbs.requests(
         RequestFilter(states: [.succeeded, .failed, .cancelled]), after: nil, limit: 1_000)
       try world.countEvents(of: before, verbs)
       _ = try verbs.prune(limits, at: now)
-      return try before.filter { try verbs.request($0.id) == nil }
-    } committed: { [world] gone in
-      for record in gone { try world.journal.pruned(record) }
+      return (gone: try before.filter { try verbs.request($0.id) == nil }, count: before.count)
+    } committed: { [world] pruned in
+      for record in pruned.gone { try world.journal.pruned(record) }
+      try world.journal.checkRetention(pruned.gone, of: pruned.count, limits, at: time)
     } then: { _ in
     }
   }
