@@ -69,6 +69,8 @@ package struct ConnectionTarget: Hashable, Sendable {
   /// The file that `BATON_TOKEN_FILE` names; `nil` means the token file that the coordinator published for this user.
   package var tokenFile: String?
   package var fleet: Fleet
+  /// The coordinator to connect to, in place of those at `endpoint` or of the login; `nil` for these.
+  package var place: CoordinatorPlace?
 
   package init(endpoint: String, tokenFile: String? = nil, fleet: Fleet = .none) {
     (self.endpoint, self.tokenFile, self.fleet) = (endpoint, tokenFile, fleet)

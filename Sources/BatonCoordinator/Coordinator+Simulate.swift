@@ -62,7 +62,11 @@ extension Coordinator {
 
   private func noPlace(_ place: Dispatcher.SimulatedPlace, for identifier: JobIdentifier) -> OperatorError {
     guard case .none(let obstacles) = place else { return .conflict("'\(identifier)' has no place") }
-    let reasons = obstacles.map { ($0.host.map { "\($0): " } ?? "") + $0.obstacle.text + " (\($0.obstacle.remedy))" }
+    let revoked = revokedHosts
+    let reasons = obstacles.map { found in
+      let remedy = found.obstacle.remedy(isRevoked: found.host.map(revoked.contains) ?? false)
+      return (found.host.map { "\($0): " } ?? "") + found.obstacle.text + " (\(remedy.filling(identifier, found.host)))"
+    }
     return .conflict("no host can launch '\(identifier)', not even simulated: " + reasons.joined(separator: "; "))
   }
 

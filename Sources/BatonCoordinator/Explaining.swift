@@ -14,6 +14,8 @@ package struct Explaining {
   /// The host with the fewest obstacles for this request, among the hosts that are nearest to taking it.
   private var best: ExplainedHost?
   private var hasFitHost = false
+  /// The hosts whose certificates an operator has revoked.
+  private var revoked: Set<HostName> = []
   /// How many obstacles were examined.
   package private(set) var steps: Int
 
@@ -28,8 +30,12 @@ package struct Explaining {
   /// Adds a host.
   /// - Parameters:
   ///   - lastSeenAt: when the host was last heard of.
+  ///   - isRevoked: whether an operator has revoked its certificates, so that its worker cannot come back by itself.
   ///   - obstacles: everything that keeps the request off the host, with times on the wall clock.
-  package mutating func add(_ host: Host, lastSeenAt: Timestamp?, _ obstacles: [Obstacle]) {
+  package mutating func add(
+    _ host: Host, lastSeenAt: Timestamp?, isRevoked: Bool = false, _ obstacles: [Obstacle]
+  ) {
+    if isRevoked { revoked.insert(host.name) }
     let lines = obstacles.map { line($0, host, lastSeenAt) }
     let explained = ExplainedHost(
       host: host, nearness: Nearness(obstacles), obstacles: obstacles, lines: lines,
@@ -62,8 +68,11 @@ package struct Explaining {
   private func remedy(of obstacle: Obstacle, on host: Host?) -> String {
     let source = host.flatMap { Policy.evidence(of: obstacle, in: $0.conditions) }?.source
     let isSimulated = source == ConditionOverrides.source
-    return (isSimulated ? "baton simulate conditions HOST --end" : obstacle.remedy)
-      .filling("IDENTIFIER", with: record.identifier.rawValue).filling("HOST", with: host?.name.rawValue ?? "HOST")
+    return
+      (isSimulated
+      ? "baton simulate conditions HOST --end"
+      : obstacle.remedy(isRevoked: host.map { revoked.contains($0.name) } ?? false))
+      .filling(record.identifier, host?.name)
   }
 
   private var verdict: Explanation.Verdict {
@@ -79,9 +88,12 @@ package struct Explaining {
     guard record.state.isPending else { return "" }
     // Without hosts no change on a host can help; the obstacle `noHosts` says that.
     let onHost = best?.obstacles ?? []
+    // One change may take several obstacles away, and is told once.
+    let ownChanges = own.filter { !isCovered($0, by: onHost) }.map { change($0, on: nil) }.unique
     let changes =
-      own.filter { !isCovered($0, by: onHost) }.map { change($0, on: nil) }
-      + onHost.map { "\(best.map { "on \($0.host.name): " } ?? "")\(change($0, on: best?.host))" }
+      ownChanges
+      + onHost.map { change($0, on: best?.host) }.unique.filter { !ownChanges.contains($0) }
+      .map { "\(best.map { "on \($0.host.name): " } ?? "")\($0)" }
     switch changes.count {
     case 0: return "nothing keeps it from starting: it starts in a moment"
     case 1: return "one change starts it: \(changes[0])"
@@ -116,11 +128,33 @@ private struct ExplainedHost {
   }
 }
 
+extension Obstacle {
+  /// What a person can do about it.
+  /// - Parameter isRevoked: whether an operator has revoked the certificates of the host.
+  func remedy(isRevoked: Bool) -> String {
+    kind == .hostGone && isRevoked
+      ? "let it join again, because its certificates were revoked: baton host invite HOST" : remedy
+  }
+}
+
 extension String {
+  /// The text with the names of the job and of the host in the place of `IDENTIFIER` and `HOST`.
+  func filling(_ identifier: JobIdentifier, _ host: HostName?) -> String {
+    filling("IDENTIFIER", with: identifier.rawValue).filling("HOST", with: host?.rawValue ?? "HOST")
+  }
+
   /// The text with the placeholder `word` replaced wherever it is a whole word.
   fileprivate func filling(_ word: String, with value: String) -> String {
     split(separator: " ", omittingEmptySubsequences: false).map { part in
       part == word ? value : part.hasPrefix(word + ",") ? value + part.dropFirst(word.count) : String(part)
     }.joined(separator: " ")
+  }
+}
+
+extension Array where Element: Hashable {
+  /// The elements without repetitions, each at its first place.
+  package var unique: [Element] {
+    var seen: Set<Element> = []
+    return filter { seen.insert($0).inserted }
   }
 }

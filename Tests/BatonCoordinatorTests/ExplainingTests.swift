@@ -116,6 +116,24 @@ import Testing
     #expect(explanation.verdict == .waiting && explanation.position == 3)
   }
 
+  @Test func `a change that takes several obstacles away is told once`() {
+    let both = explain(
+      [
+        on(Self.a, .slotsInUse(needed: 1, free: 0)), on(Self.a, .gpusInUse(needed: GPURequirement(count: 1), free: 0)),
+      ], hosts: [Self.host("a")])
+    #expect(both.advice == "one change starts it: on a: wait until a launch there ends")
+    #expect(both.lines.count == 2)
+  }
+
+  @Test func `a host whose certificates were revoked has to join again, and not only to start its worker`() {
+    var explaining = Explaining(record: Self.record(.ready), own: [])
+    explaining.add(Self.host("a"), lastSeenAt: nil, isRevoked: true, [.hostGone])
+    let advice = "let it join again, because its certificates were revoked: baton host invite a"
+    #expect(explaining.explanation.advice == "one change starts it: on a: \(advice)")
+    #expect(explaining.explanation.lines.map(\.remedy) == [advice])
+    #expect(explain([on(Self.a, .hostGone), on(Self.b, .hostGone)]).advice.hasSuffix("start its worker again"))
+  }
+
   @Test func `what clears by itself says so, and when`() {
     let date = Self.noon + .seconds(60)
     let explanation = explain([on(nil, .backingOff(until: date)), on(Self.a, .hostGone)])

@@ -1,3 +1,4 @@
+import BatonCommands
 import BatonCoordinator
 import BatonModel
 import BatonStore
@@ -52,6 +53,47 @@ import Testing
     let seconds = Double(minutes)! * 60
     #expect(world.coordinator.calls == ["simulate conditions alpha \(Duration.seconds(seconds))"])
     try Golden.expect(run.transcript, is: (["simulate", "conditions"] + options).golden)
+  }
+
+  private static let coordinators = [
+    CoordinatorReport(
+      number: 1, place: CoordinatorPlace(name: "one", version: "1", workers: "one:7420", operators: "one:7422"),
+      hosts: 1, isSteward: true, answers: true),
+    CoordinatorReport(
+      number: 2, place: CoordinatorPlace(name: "two", version: "1", workers: "two:7420", operators: "two:7422"),
+      hosts: 1, isSteward: false, answers: false),
+    CoordinatorReport(
+      number: 3, place: CoordinatorPlace(name: "three", version: "1", workers: "three:7420"), hosts: 2,
+      isSteward: false, answers: false, isEnded: true),
+  ]
+
+  /// A coordinator that refuses the first simulations, because another one serves the host.
+  private func refusing(_ count: Int) -> World {
+    World { state in
+      var beta = HostReport.beta
+      beta.coordinator = 2
+      (state.hosts, state.coordinators) = ([beta], Self.coordinators)
+      state.errors = Array(repeating: OperatorError.conflict("no host here"), count: count)
+    }
+  }
+
+  @Test(arguments: [
+    ["launch", "com.example.report", "--host", "beta"], ["launch", "com.example.report"],
+    ["conditions", "beta", "--power", "battery"],
+  ])
+  func `a simulation on a host of another coordinator begins there`(arguments: [String]) async {
+    let world = refusing(1)
+    #expect(await world.baton(["simulate"] + arguments).status == 0)
+    #expect(world.backend.targets.withLock { $0.map(\.place?.name) } == [nil, "two"])
+    #expect(world.coordinator.calls.filter { $0.hasPrefix("simulate") }.count == 2)
+  }
+
+  @Test func `if no coordinator can begin it, the first one says why`() async {
+    let world = refusing(1)
+    world.coordinator.state.withLock { $0.coordinators = [Self.coordinators[0]] }
+    let alone = await world.baton("simulate", "launch", "com.example.report")
+    #expect(alone.status == 4 && alone.error.contains("no host here"))
+    #expect(world.backend.targets.withLock { $0.count } == 1)
   }
 
   @Test(arguments: ExpiryReason.Kind.allCases)

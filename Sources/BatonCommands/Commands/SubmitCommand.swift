@@ -35,6 +35,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     help: ArgumentHelp("Apply this file or folder, and submit what it declares.", valueName: "file"),
     completion: .file(extensions: ["yaml", "yml"]))
   var file: String?
+  @OptionGroup var strictness: StrictOption
 
   @Option(
     help: ArgumentHelp("Not before: a duration such as 15m, or an RFC 3339 date.", valueName: "when"),
@@ -51,6 +52,9 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   func validate() throws {
     if (identifier == nil) == (file == nil) {
       throw ValidationError("Name an identifier, or a file with -f; not both.")
+    }
+    if strictness.isStrict, file == nil {
+      throw ValidationError("--strict is about the warnings of a file: name one with -f.")
     }
   }
 
@@ -77,7 +81,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     _ console: Console
   ) async throws -> ([JobIdentifier], submitted: [JobIdentifier: SubmissionReceipt]) {
     guard let file else { return (identifier.map { [$0] } ?? [], [:]) }
-    let definitions = try console.definitions(in: [file]).map(\.definition)
+    let definitions = try console.definitions(in: [file], isStrict: strictness.isStrict).map(\.definition)
     let identifiers = try definitions.literals(in: [file], console)
     let applied = try await submission.client.connect { try await $0.apply(definitions) }
     let receipts = applied.compactMap(\.submitted).map { ($0.identifier, $0) }

@@ -130,11 +130,3 @@ extension Explanation.Order {
         + "\(classesAhead == 1 ? "goes" : "go") before it"
   }
 }
-
-extension Array where Element: Hashable {
-  /// The elements without repetitions, each at its first place.
-  var unique: [Element] {
-    var seen: Set<Element> = []
-    return filter { seen.insert($0).inserted }
-  }
-}

@@ -1,3 +1,4 @@
+import BatonCoordinator
 import BatonModel
 import BatonTelemetry
 

@@ -144,11 +144,14 @@ extension Coordinator: OperatorAPI {
     var explaining = Explaining(
       record: record, own: own(record, definition, in: fleet), position: try await store.position(of: record.id),
       order: definition == nil ? nil : fleet.order(of: record))
+    let revoked = revokedHosts
     for (index, name) in fleet.hostNames.enumerated() {
       guard let state = fleet.host(name) else { continue }
       let obstacles =
         definition.map { state.obstacles(for: $0, record.identifier, record.priority, by: record.principal) } ?? []
-      explaining.add(state.host, lastSeenAt: fleet.lastSeenAt(name), obstacles.map(fleet.onWallClock))
+      explaining.add(
+        state.host, lastSeenAt: fleet.lastSeenAt(name), isRevoked: revoked.contains(name),
+        obstacles.map(fleet.onWallClock))
       if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
     }
     // This comes after the explanation is built, because the explanation says when a person used the definition
@@ -158,6 +161,9 @@ extension Coordinator: OperatorAPI {
   }
 
   private static let hostsAtOnce = 256
+
+  /// The hosts whose certificates an operator has revoked, so that their workers cannot come back by themselves.
+  var revokedHosts: Set<HostName> { settings.identities?.revokedHosts ?? [] }
 
   private func own(_ record: RequestRecord, _ definition: Definition?, in fleet: FleetSnapshot) -> [Obstacle] {
     (record.waitsBecause.map { [$0] } ?? [])

@@ -174,6 +174,14 @@ package final class HostIdentities: Sendable {
   /// The hosts that have joined, also those whose certificates have ended or were revoked.
   var hosts: Set<HostName> { state.withLock { Set($0.certificates.values.map(\.host)) } }
 
+  /// The hosts that have joined and whose certificates were all revoked.
+  var revokedHosts: Set<HostName> {
+    state.withLock { state in
+      let valid = state.certificates.values.filter { !$0.isRevoked && !state.revoked.contains($0.serial) }
+      return Set(state.certificates.values.map(\.host)).subtracting(valid.map(\.host))
+    }
+  }
+
   func knows(_ host: HostName) -> Bool { hosts.contains(host) }
 
   /// Revokes the certificates of a host: durably in the file of revocations, and here. The host's calls end.

@@ -26,7 +26,8 @@ struct LiveBackend: Backend {
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     let login = try login(target.fleet)
-    let addresses = try await asUsage { try CoordinatorAddresses(parsing: login?.address ?? target.endpoint).all }
+    let text = try target.place.map { try Self.address(of: $0, login) } ?? login?.address ?? target.endpoint
+    let addresses = try await asUsage { try CoordinatorAddresses(parsing: text).all }
     return try await CoordinatorChoice(addresses).run { endpoint, isOnly in
       let begin: @Sendable (any OperatorAPI) async throws -> Result = { api in
         try await CoordinatorChoice.begin(at: api, isOnly: isOnly, body)
@@ -34,6 +35,16 @@ struct LiveBackend: Backend {
       if let login { return try await connect(endpoint, login, begin) }
       return try await connect(endpoint, tokenFile: target.tokenFile, begin)
     }
+  }
+
+  /// Where a coordinator serves that another one has named.
+  private static func address(of place: CoordinatorPlace, _ login: FleetLogin?) throws -> String {
+    guard login != nil else { return place.workers }
+    guard let operators = place.operators else {
+      throw CoordinatorUnreachable(
+        "the coordinator on \(place.name) has to be asked, and takes no operators of other machines (--operators)")
+    }
+    return operators
   }
 
   /// Connects to a coordinator of this user through its Unix socket.
@@ -53,7 +64,7 @@ struct LiveBackend: Backend {
   }
 
   /// The login to use; `nil` if none is.
-  private func login(_ choice: ConnectionTarget.Fleet) throws -> FleetLogin? {
+  func login(_ choice: ConnectionTarget.Fleet) throws -> FleetLogin? {
     let folder = UserFolders.configuration { environment[$0] }
     do {
       switch choice {

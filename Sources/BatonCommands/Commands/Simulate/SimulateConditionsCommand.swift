@@ -46,7 +46,7 @@ struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let (name, overrides, term) = (HostName(host), conditions.overrides, end ? .zero : term ?? Self.defaultTerm)
-    try await client.connect { try await $0.simulateConditions(overrides, on: name, lasting: term) }
+    try await client.connect(concerning: name) { try await $0.simulateConditions(overrides, on: name, lasting: term) }
     let json: JSONValue = [
       "host": JSONValue(host), "simulated": JSONValue(overrides), "lastsSeconds": JSONValue(Int64(term.inSeconds)),
     ]

@@ -23,7 +23,7 @@ struct SimulateLaunchCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let (request, host) = (request, host.map { HostName($0) })
-    let launch = try await client.connect { api in
+    let launch = try await client.connect(concerning: host) { api in
       try await api.simulateLaunch(request.identifier, number: request.request, on: host)
     }
     Console.current.emit(options.output, JSONValue(launch)) {

@@ -1,0 +1,51 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Testing
+
+/// Two coordinators that share a store: what a worker says to one of them reaches those who ask the other one.
+@Suite(.timeLimit(.minutes(1))) struct TwoCoordinatorTests {
+  private let name = JobIdentifier("com.example.a")!
+
+  private static func coordinator(_ store: SQLiteStore) -> Coordinator {
+    Coordinator(store: store, settings: CoordinatorSettings(), logger: Fleet.quiet)
+  }
+
+  @Test func `a watcher at the other coordinator sees titles, progress between checkpoints, and the end`()
+    async throws
+  {
+    let store = try SQLiteStore.inMemory(isShared: true)
+    let (one, two) = (Self.coordinator(store), Self.coordinator(try store.another()))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      try await one.restore()
+      group.addTask { try await one.run() }
+      // The second one joins when it has seen the clock of the first one go on.
+      try await two.restore()
+      group.addTask { try await two.run() }
+      var definition = Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)
+      definition.title = "Job"
+      _ = try await one.apply([definition])
+      let worker = FakeWorker("a") { $0.capabilities.handlers = [IdentifierPattern("com.*")!] }
+      worker.connect(to: one, in: &group)
+      try await Fleet(coordinator: one).submit(name.rawValue)
+      let launch = try #require(await worker.assignment()?.launch)
+      let other = Fleet(coordinator: two)
+      // Nothing is told to the second coordinator: both changes come from the store.
+      worker.say(.update(LaunchUpdate(launch: launch, title: "Greetings", completedUnits: 3, totalUnits: 10)))
+      let shown = try await other.reached(name.rawValue) { $0.record.progress.completedUnits == 3 }
+      #expect(shown.record.title == "Greetings" && shown.record.progress.totalUnits == 10)
+      #expect(try await two.requests(RequestFilter(), after: nil, limit: 9).map(\.title) == ["Greetings"])
+      // A checkpoint is newer than the update before it, and the next update is newer than the checkpoint.
+      worker.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 5, totalUnits: 10)))
+      #expect(await worker.hears { $0 == .committed(launch, batch: 0) } != nil)
+      worker.say(.update(LaunchUpdate(launch: launch, completedUnits: 7)))
+      let later = try await other.reached(name.rawValue) { $0.record.progress.completedUnits == 7 }
+      #expect(later.record.title == "Greetings")
+      async let end = other.ended(name.rawValue)
+      worker.say(.ended(Ending(launch: launch, outcome: .finished)))
+      #expect(await worker.hears { $0 == .endingCommitted(launch) } != nil)
+      #expect(try await end.record.state == .succeeded)
+      group.cancelAll()
+    }
+  }
+}
