@@ -77,9 +77,9 @@ import Testing
       try other.run("SET deadlock_timeout = '20s'; BEGIN; SELECT 1 FROM request WHERE id = \(request) FOR UPDATE")
       let late = Late { fleet.run(submission, at: 0) }
       try other.waitUntilBlocked()
-      // The store's session waits for the request, and this one waits for the identifier. A session looks for a deadlock
-      // once, after it has waited for its time: the store's after a second. If this one began to wait later than that,
-      // the server ends it in place of the store's, and everything begins again.
+      // The store's session waits for the request, and this one waits for the identifier. A session looks for a
+      // deadlock once, after it has waited for its time: the store's after a second. If this one began to wait later
+      // than that, the server ends it in place of the store's, and everything begins again.
       do {
         try other.run("SELECT 1 FROM identifier WHERE name = 'com.ready' FOR UPDATE")
         hasLost = true
