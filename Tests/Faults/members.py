@@ -201,8 +201,8 @@ def accepted_jobs(bench, members, member, count, kinds):
 
 
 def batches_of(new):
-    """How many batches of these jobs have run."""
-    return sum(len(jobs.lines_of(job)) for job in new)
+    """How many batches of these jobs have run. A batch that ran again, after a lost launch, counts once."""
+    return sum(len({batch for _, batch, _ in jobs.lines_of(job)}) for job in new)
 
 
 def strike(bench, members, kind, fault, new):

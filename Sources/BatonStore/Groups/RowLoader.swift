@@ -190,6 +190,6 @@ extension RowKey {
     }
   }
 
-  /// Whether the rows are looked up before they are locked, whatever earlier groups have found.
+  /// Whether the rows are looked up before they are locked, also those that earlier groups have found.
   var cannotBeGuessed: Bool { if case .patternNamed = self { true } else { namesManyRows } }
 }

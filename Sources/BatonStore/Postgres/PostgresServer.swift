@@ -34,7 +34,7 @@ struct PostgresTrial: Sendable {
 
 package enum PostgresSession {
   /// How statements are planned. They look rows up in indexes, and their plans have to stay right while the tables grow
-  /// from empty to large, whatever statistics say. A merge join may read a whole index, and a hash join a whole table.
+  /// from empty to large, also with old statistics. A merge join may read a whole index, and a hash join a whole table.
   /// A bitmap loses the order of its index, so a list would read and sort everything for its first row.
   package static let planning = """
     SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off; SET enable_hashjoin = off;
