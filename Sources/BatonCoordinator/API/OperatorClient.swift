@@ -178,6 +178,28 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     return summary
   }
 
+  package func moveStore(
+    to place: StorePlace, isRehearsal: Bool, _ report: @escaping @Sendable (StoreMove.Progress) -> Void
+  ) async throws -> StoreMove.Summary {
+    let request = Baton_V1_MoveStoreRequest.with {
+      $0.to = place.text
+      $0.isRehearsal = isRehearsal
+    }
+    let summary = try await call(within: nil) {
+      try await operators.moveStore(request, metadata: metadata, options: options) { response in
+        var summary: StoreMove.Summary?
+        for try await reply in response.messages {
+          if reply.hasSummary { summary = StoreMove.Summary(reply.summary) } else { report(StoreMove.Progress(reply)) }
+        }
+        return summary
+      }
+    }
+    guard let summary else {
+      throw OperatorError.unknown("the coordinator at \(endpoint) did not say whether the store has moved.")
+    }
+    return summary
+  }
+
   package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
     let request = Baton_V1_DrainRequest.with {
       $0.host = host.rawValue
