@@ -260,8 +260,8 @@ let package = Package(
     .testTarget(
       name: "BatonWireTests",
       dependencies: [
-        "BatonBase", "ContractRows", "BatonModel", "BatonIdentity", "BatonProtobuf", "BatonWire", x509, protobuf,
-        logging,
+        "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonProtobuf", "BatonWire", x509,
+        protobuf, logging,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),

@@ -98,6 +98,7 @@ struct Figure: Sendable {
     Figure(name: "B16", title: "submit to handler start on PostgreSQL", measure: PostgresLatency.measure),
     Figure(name: "B17", title: "two coordinators with a million pending", measure: PostgresPending.measure),
     Figure(name: "B18", title: "a coordinator is killed", measure: PostgresKill.measure),
+    Figure(name: "B19", title: "a store moves to PostgreSQL", measure: PostgresMove.measure),
     Figure(name: "B20", title: "a held snapshot", measure: PostgresSnapshot.measure),
   ]
 }

@@ -38,9 +38,9 @@ enum Pending {
 }
 
 /// The data folder of a coordinator with pending requests that wait for a GPU, which no host has.
-private struct Backlog {
+struct Backlog {
   let count: Int
-  private let data = Files.temporary()
+  let data = Files.temporary()
 
   init(_ count: Int) async throws {
     self.count = count

@@ -250,8 +250,62 @@ enum PostgresKill {
     return (longest, ended)
   }
 
-  private static func time(of line: String) -> Instant? {
+  static func time(of line: String) -> Instant? {
     line.hasPrefix("checkpoint ") ? line.split(separator: " ").last.flatMap { Int64($0) }.map(Instant.init) : nil
+  }
+}
+
+/// B19: a store with a million pending requests moves to PostgreSQL, while workers run launches.
+enum PostgresMove {
+  static func measure(_ options: Options) async throws -> [Measurement] {
+    let count = options.isSmall ? 50_000 : 1_000_000
+    var times: [Double] = []
+    var lost = 0
+    for _ in 0..<options.rounds {
+      let round = try await move(count, workers: 8)
+      note("  the move took \(round.move.rounded(to: 1)) s, until the last commit \(round.all.rounded(to: 1)) s")
+      times.append(round.all)
+      lost += round.lost
+    }
+    return [
+      .bound(
+        "B19 move of \(count) pending requests, to the last of the workers' next commits", times.max() ?? 0, "s",
+        atMost: 60),
+      Measurement(
+        "B19 launches that were lost by it", value: Double(lost), unit: "", limit: 1, target: 0, isAtMost: true),
+    ]
+  }
+
+  /// - Returns: how long the command took, the time to the last of the workers' next commits, and how many launches
+  ///   ended.
+  private static func move(_ count: Int, workers: Int) async throws -> (move: Double, all: Double, lost: Int) {
+    let (backlog, database) = (try await Backlog(count), try BenchmarkDatabase.make())
+    let fleet = try await Fleet(slots: 1, workers: workers, data: backlog.data)
+    defer {
+      fleet.stop()
+      database.remove()
+      backlog.remove()
+    }
+    try await fleet.withClient([Fleet.definition("endless.*")]) { api in
+      try await Fleet.submit((0..<workers).map { Fleet.order("endless.\($0)", id: "endless-\($0)") }, to: api)
+    }
+    for worker in fleet.workers { _ = await worker.line { $0.hasPrefix("checkpoint ") } }
+    let start = SystemClocks.instant()
+    _ = try await Fleet.withOwnClient(port: fleet.port) {
+      try await $0.moveStore(to: .postgres(database.address), isRehearsal: false) { _ in }
+    }
+    let moved = SystemClocks.instant()
+    _ = await fleet.coordinator.line { _ in false }
+    // As a service manager does it.
+    let next = try Child(["coordinator", backlog.data, "\(fleet.port)"], Fleet.untraced)
+    defer { next.stop() }
+    var (last, lost) = (moved, 0)
+    for worker in fleet.workers {
+      let line = await worker.line { PostgresKill.time(of: $0).map { $0 > moved } ?? false }
+      last = max(last, PostgresKill.time(of: line) ?? moved)
+      if line.split(separator: " ").dropFirst().first != "1" { lost += 1 }
+    }
+    return ((moved - start).inSeconds, (last - start).inSeconds, lost)
   }
 }
 

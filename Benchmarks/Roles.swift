@@ -18,7 +18,8 @@ enum Role: String {
 
   func run(_ arguments: [String]) async throws {
     switch self {
-    case .coordinator: try await Self.coordinator(data: arguments[0])
+    case .coordinator:
+      try await Self.coordinator(data: arguments[0], port: arguments.count > 1 ? Int(arguments[1]) ?? 0 : 0)
     case .worker:
       try await Self.worker(
         coordinators: arguments[0], data: arguments[1], slots: Int(arguments[2]) ?? 1, name: arguments[3])
@@ -28,19 +29,24 @@ enum Role: String {
     }
   }
 
-  private static func coordinator(data: String) async throws {
+  /// - Parameter port: where workers are served; 0 takes a free port.
+  private static func coordinator(data: String, port: Int) async throws {
     DescriptorBudget.raise()
     let telemetry = telemetry("baton-coordinator")
     var settings = CoordinatorSettings()
     settings.trace(
       to: telemetry.telemetry.traces, as: telemetry.telemetry.resource, telemetry.telemetry.settings)
-    let store: any VerbStore =
-      if let address = ProcessInfo.processInfo.environment[BenchmarkDatabase.variable] {
+    let address = ProcessInfo.processInfo.environment[BenchmarkDatabase.variable]
+    let queuesSpans = settings.spans != nil
+    let (store, _) = try StoreMove.open(address.map { .postgres($0) } ?? .folder(data), dataFolder: data) {
+      place -> any VerbStore in
+      switch place {
+      case .postgres(let address):
         try PostgresStore.open(
-          address: address, folder: data, limits: StoreLimits(), queuesSpans: settings.spans != nil, onGroup: nil)
-      } else {
-        try SQLiteStore.open(folder: data, queuesSpans: settings.spans != nil)
+          address: address, folder: data, limits: StoreLimits(), queuesSpans: queuesSpans, onGroup: nil)
+      case .folder: try SQLiteStore.open(folder: data, queuesSpans: queuesSpans)
       }
+    }
     let key = try SecretFile.own(data + "/receipt.key")
     (settings.receiptKey, settings.isReceiptKeyNew) = (key.secret, key.isNew)
     let identities = try HostIdentities(
@@ -54,7 +60,7 @@ enum Role: String {
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
       addresses: CoordinatorServer.Addresses(
-        workers: HostPort(host: "127.0.0.1", port: 0),
+        workers: HostPort(host: "127.0.0.1", port: port),
         operators: TLS.isOn ? HostPort(host: "127.0.0.1", port: 0) : nil),
       token: TokenFile.own(dataFolder: data), logger: logger()
     ) { say("port \($0.workers.port)") }

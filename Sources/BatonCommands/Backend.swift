@@ -54,7 +54,7 @@ package protocol Backend: Sendable {
 
   /// Moves the store that the settings name to PostgreSQL or to a folder; no coordinator may use it. See `StoreMove`.
   func moveStore(
-    _ options: CoordinatorOptions, to target: MoveTarget, _ move: StoreMove.Options
+    _ options: CoordinatorOptions, to place: StorePlace, _ move: StoreMove.Options
   ) async throws -> StoreMove.Summary
 
   /// Gathers the facts of this host, for `baton doctor`. No process of Baton has to run. It writes a scratch file into
@@ -114,14 +114,6 @@ package struct CoordinatorOptions: Hashable, Sendable {
   package var operators: String?
   package var leaseTerm: Duration?
   package var configurationFile: String?
-}
-
-/// Where `baton store move` moves a store.
-package enum MoveTarget: Hashable, Sendable {
-  /// The address of a database in PostgreSQL.
-  case postgres(String)
-  /// The absolute path of a folder.
-  case folder(String)
 }
 
 /// The settings that flags gave to `baton up`: those of its coordinator, and those of the worker beside it.

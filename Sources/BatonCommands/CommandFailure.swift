@@ -57,7 +57,7 @@ extension CommandFailure {
     case .notFound: self.init(.notFound, message)
     case .refused: self.init(.refused, message)
     case .superseded, .newerVersion: self.init(.needsMending, message)
-    case .locked, .cannotWrite, .overloaded, .unknown, .unavailable, .moved, .wentBackwards:
+    case .locked, .cannotWrite, .overloaded, .unknown, .unavailable, .moved, .relocated, .wentBackwards:
       self.init(.unavailable, message)
     case .corrupt: self.init(.failed, message)
     }

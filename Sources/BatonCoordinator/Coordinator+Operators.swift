@@ -359,7 +359,7 @@ extension Coordinator {
       case .overloaded: throw OperatorError.overloaded(error.message)
       case .cannotWrite: throw OperatorError.refused(.unavailable(error.message))
       case .unknown: throw OperatorError.unknown(error.message)
-      case .superseded, .wentBackwards, .newerVersion, .moved, .unavailable:
+      case .superseded, .wentBackwards, .newerVersion, .moved, .unavailable, .relocated:
         throw OperatorError.refused(.unavailable(error.message))
       case .locked, .corrupt: throw error
       }

@@ -200,7 +200,10 @@ package final class Coordinator: Sendable {
       group.addTask { try await RPCLoop.run { try await self.orderLoop() } }
       group.addTask { try await self.timeLoop() }
       group.addTask {
-        if let error = await self.fatalErrors.receive()?.first { throw error }
+        guard let error = await self.fatalErrors.receive()?.first else { return }
+        // The command that has moved the store gets its answer before this process ends.
+        if error.code == .relocated { try await self.clocks.sleep(Self.partingTime) }
+        throw error
       }
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.housekeepingLoop() }
@@ -216,6 +219,11 @@ package final class Coordinator: Sendable {
       group.cancelAll()
     }
   }
+
+  private static let partingTime = Duration.milliseconds(500)
+
+  /// Ends this coordinator because its store is elsewhere.
+  func end(with error: StoreError) { fatalErrors.send(error) }
 
   /// Ends this coordinator when the disk has failed during a write, regardless of which call made the write and how it
   /// treated the error. A coordinator that can no longer write must not keep running unnoticed.

@@ -43,6 +43,12 @@ package struct PostgresAddress: Sendable, Hashable {
 
   /// Whether the address itself contains a password, which other users can read if it is an argument of a program.
   package var hasPassword: Bool { (try? Self.parameters(of: text)["password"]) != nil }
+
+  /// The address as it was given, with which the same database is found again; `redacted` if it contains a secret.
+  package var withoutSecrets: String {
+    let parameters = (try? Self.parameters(of: text)) ?? ["password": ""]
+    return parameters["password"] == nil && parameters["sslpassword"] == nil ? text : redacted
+  }
 }
 
 extension PostgresAddress: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

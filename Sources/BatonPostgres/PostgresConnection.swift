@@ -15,6 +15,9 @@ package final class PostgresConnection {
   var parameters = ParameterBuffer()
   /// Whether libpq is in pipeline mode, which is changed only where a call needs the other mode.
   var isPipelining = false
+  /// Asked four times a second while a call waits for the server. Once it answers true, the connection is closed, and
+  /// the call throws `.ended`. `nil` lets calls wait until their deadlines.
+  package var isGivenUp: (@Sendable () -> Bool)?
 
   /// How many statements stay prepared on a connection, unless a call has more.
   package static let mostPreparedStatements = 512
@@ -114,13 +117,19 @@ extension PostgresConnection {
   func wait(toWrite: Bool, until deadline: ContinuousClock.Instant) throws(PostgresError) {
     guard let handle else { throw broken() }
     let events = toWrite ? BATON_PQ_READABLE | BATON_PQ_WRITABLE : BATON_PQ_READABLE
-    switch library.wait(for: handle, events, until: deadline) {
+    let turn = isGivenUp == nil ? deadline : min(deadline, .now + .milliseconds(250))
+    switch library.wait(for: handle, events, until: turn) {
+    case .passed where ContinuousClock.now < deadline: return
     case .passed:
       close()
       throw PostgresError(
         .deadline, "PostgreSQL did not answer in time; the connection is closed", isOutcomeUnknown: true)
     case .failed(let problem): throw broken(problem)
-    case .interrupted: return
+    case .interrupted:
+      guard isGivenUp?() == true else { return }
+      close()
+      throw PostgresError(
+        .ended, "the wait for PostgreSQL was given up; the connection is closed", isOutcomeUnknown: true)
     case .ready(let events):
       if events & BATON_PQ_READABLE != 0, library.call.PQconsumeInput(handle) == 0 { throw broken() }
     }

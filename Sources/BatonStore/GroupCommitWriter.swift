@@ -113,6 +113,23 @@ final class GroupCommitWriter: Sendable {
     try database.writeWithoutTransaction { try body(connection.verbs(of: $0)) }
   }
 
+  /// Runs `body` on the writer's connection between two groups, outside of any transaction. Writes wait meanwhile.
+  /// - Parameter ending: says of the result of `body` what every write is answered with afterwards, also those that
+  ///   wait; `nil` if the writer goes on.
+  /// - Throws: what `body` throws. A cancelled task waits for its end.
+  func standStill<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value,
+    ending: @escaping @Sendable (Result<Value, any Error>) -> StoreError?
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { caller in
+      database.asyncWriteWithoutTransaction { [connection] db in
+        let result = Result { try body(db) }
+        if let error = ending(result) { connection.refuse(with: error) }
+        caller.resume(with: result)
+      }
+    }
+  }
+
   /// Waits for the group that is being written, then closes the connection. Later writes are answered with `.unknown`.
   func close() async throws {
     try await database.writeWithoutTransaction { [connection] _ in connection.close() }

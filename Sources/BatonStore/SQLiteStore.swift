@@ -11,7 +11,7 @@ internal import Synchronization
 package final class SQLiteStore: VerbStore {
   /// The store, or the database in memory that several stores share.
   let database: any DatabaseWriter
-  private let writer: GroupCommitWriter
+  let writer: GroupCommitWriter
   /// The rows and locks of a store whose groups load what they need; `nil` if the writer's connection has the whole
   /// store.
   let server: SharedRows?
@@ -20,9 +20,11 @@ package final class SQLiteStore: VerbStore {
   package let queuesSpans: Bool
   package let isShared: Bool
   /// The folder, which stays locked until the store is closed; `nil` for a store in memory.
-  private let folder: StoreFolder?
+  let folder: StoreFolder?
   /// The backup that is being written; `nil` if there is none.
   private let backup = Mutex<BackupControl?>(nil)
+  /// The move that is under way.
+  let moving = MoveTurn()
 
   /// Opens the store in `folder`, or makes a new store there. This raises the epoch, so another process that has the
   /// same store open can write nothing more.
@@ -160,6 +162,7 @@ package final class SQLiteStore: VerbStore {
   ///   start reads it, as after a kill.
   package func close(checkpointLimit: Duration) async throws {
     backup.withLock { $0?.stop() }
+    moving.stop()
     // After the disk has failed, there is nothing to wait for; the database is closed nevertheless.
     do {
       try await writer.perform(.urgent) { _ in }

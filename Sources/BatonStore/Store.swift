@@ -379,6 +379,18 @@ package protocol Store: Sendable {
   ///   or `CancellationError`. In all of these cases no file of this name exists afterwards.
   func backUp(to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void) async throws -> BackupSummary
 
+  /// Moves the store to another place while it is in use. Writes wait meanwhile, and reads go on. If the store leaves
+  /// its place, the writes that waited and all later ones are answered with `.unavailable`, and this coordinator has to
+  /// end: it goes on at the new place when it is started again. A rehearsal copies and compares beside the work.
+  /// - Parameters:
+  ///   - place: a database without tables, or the coordinator's own data folder.
+  ///   - fleet: what all coordinators of the fleet have in common.
+  /// - Throws: `.refused` if the store cannot move there; `CancellationError` if the task was cancelled or the move was
+  ///   stopped; in these cases, and after errors of the other place, the store stays. `.relocated` if the store has
+  ///   left and the last step of the move is missing, and `.unknown` if it is not known whether it has left: then this
+  ///   coordinator has to end too.
+  func move(to place: StorePlace, fleet: String?, _ options: StoreMove.Options) async throws -> StoreMove.Summary
+
   /// Deletes ended requests and submission ids beyond what `limits` keeps, in one small step. A request whose spans
   /// were not sent yet stays.
   /// - Returns: true if there may be more to delete.

@@ -26,6 +26,9 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// Another coordinator, or another worker process, has what this call is about: a host's lease, or a duty of the
     /// steward. Nothing was changed; the caller forgets it.
     case moved
+    /// The store has moved to another place, where this coordinator goes on when it is started again. Nothing can be
+    /// written here any more.
+    case relocated
     /// The store cannot be reached. Nothing was changed; the same call may succeed later.
     case unavailable
     /// Too many writes wait already. Nothing was changed; the message says when to try again.

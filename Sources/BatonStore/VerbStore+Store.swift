@@ -70,7 +70,10 @@ extension VerbStore {
     try await write(.urgent) { try $0.saveClock(reading) }
   }
 
-  package func beat(_ reading: ClockReading?) async throws -> Beat {
+  package func beat(_ reading: ClockReading?) async throws -> Beat { try await beatInTurn(reading) }
+
+  /// Beats in a group of writes.
+  func beatInTurn(_ reading: ClockReading?) async throws -> Beat {
     if isShared { return try await write(.urgent) { try $0.beat(reading) } }
     try await demandTenure()
     return Beat()

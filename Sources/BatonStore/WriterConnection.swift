@@ -65,6 +65,9 @@ final class WriterConnection: @unchecked Sendable {
     failure = StoreError(.unknown, "The store is closed.")
   }
 
+  /// Answers every later write with `error`.
+  func refuse(with error: StoreError) { failure = error }
+
   /// Writes a group and gives every operation its answer.
   /// - Returns: the error after which this store can write nothing more; `nil` if there was none.
   func write(_ group: [any Operation], to db: Database) -> StoreError? {

@@ -106,7 +106,7 @@ import Testing
   private typealias Call = (_ bytes: [UInt8]) async -> Void
 
   /// Every call of an operator but `Apply`, which `DefinitionFuzzTests` draws, and `Watch`, which answers a request as
-  /// `Show` does and goes on until it ends. `Backup` has no store on disk to copy here.
+  /// `Show` does and goes on until it ends. `Backup` and `MoveStore` have no store on disk to copy here.
   private static func calls(_ service: OperatorsService, _ context: ServerContext) -> [Call] {
     func call<Request: Message, Reply>(
       _ body: @escaping (OperatorsService) -> (Request, ServerContext) async throws -> Reply
@@ -135,7 +135,7 @@ import Testing
       call(OperatorsService.pause), call(OperatorsService.redefine), call(OperatorsService.simulateLaunch),
       call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), call(OperatorsService.coordinators),
       stream(OperatorsService.hostPages),
-      stream(OperatorsService.explainPages), stream(OperatorsService.backup),
+      stream(OperatorsService.explainPages), stream(OperatorsService.backup), stream(OperatorsService.moveStore),
       { bytes in
         guard var request = try? Baton_V1_LogsRequest(serializedBytes: bytes) else { return }
         // Following goes on until the request has ended, as a watch does.
@@ -143,6 +143,29 @@ import Testing
         try? await service.logs(request: request, response: RPCWriter(wrapping: Deaf()), context: context)
       },
     ]
+  }
+
+  @Test(.refuses(25)) func `a place of a store is taken at its limit and refused over it`() async throws {
+    try await withLaunch { coordinator, _, _ in
+      let service = OperatorsService(api: coordinator)
+      let context = ServerContext(
+        descriptor: MethodDescriptor(fullyQualifiedService: "baton.v1.Operators", method: "MoveStore"),
+        remotePeer: "test", localPeer: "test", cancellation: .init())
+      let most = WireLimits.storePlace.most
+      for (text, code) in [
+        (String(repeating: "x", count: most), RPCError.Code.failedPrecondition),
+        (String(repeating: "x", count: most + 1), .invalidArgument), ("", .invalidArgument),
+        ("postgres://a\u{1B}b", .invalidArgument),
+      ] {
+        let error = await Caller.$current.withValue(Caller(name: "ana")) {
+          await #expect(throws: RPCError.self) {
+            try await service.moveStore(
+              request: .with { $0.to = text }, response: RPCWriter(wrapping: Deaf()), context: context)
+          }
+        }
+        #expect(error?.code == code, "\(text.prefix(20)): \(error as Any)")
+      }
+    }
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>)

@@ -50,4 +50,14 @@ import Testing
       path: "/a.sqlite", bytes: 1 << 40, receipt: Receipt(store: "3f0a", tenure: 7, sequence: 1 << 50))
     #expect(BackupSummary(summary.proto) == summary)
   }
+
+  @Test func `a move's progress and summary arrive as they were sent`() {
+    for step in [nil] + StoreMove.Step.allCases.map(Optional.some) {
+      let progress = StoreMove.Progress(reached: step, table: "request", rows: 3, totalRows: 1 << 40)
+      #expect(StoreMove.Progress(progress.proto) == progress)
+    }
+    #expect(StoreMove.Step(.UNRECOGNIZED(77)) == nil)
+    let summary = StoreMove.Summary(requests: 1 << 40, rows: 1 << 41)
+    #expect(StoreMove.Summary(summary.proto) == summary)
+  }
 }

@@ -264,7 +264,9 @@ import Testing
     let living = try place.living(on: connection)
     _ = try await store.beat(nil)
     try place.end(living, on: connection)
-    let error = #expect(throws: StoreError.self) { try place.holdStill(on: connection) }
+    let error = #expect(throws: StoreError.self) {
+      try place.beginCopy(own: nil, on: connection, MoveCourse(options()))
+    }
     #expect(error?.message.contains("stop them first") == true)
     try place.rollBack(on: connection)
     try await store.leave()

@@ -75,12 +75,11 @@ final class FakeBackend: Backend {
   }
 
   func moveStore(
-    _ options: CoordinatorOptions, to target: MoveTarget, _ move: StoreMove.Options
+    _ options: CoordinatorOptions, to place: StorePlace, _ move: StoreMove.Options
   ) async throws -> StoreMove.Summary {
-    moves.withLock { $0.append("\(options.dataFolder ?? "-") \(target)\(move.isRehearsal ? " rehearsal" : "")") }
+    moves.withLock { $0.append("\(options.dataFolder ?? "-") \(place)\(move.isRehearsal ? " rehearsal" : "")") }
     if let error { throw error }
-    move.copied("request", 2)
-    for step in StoreMove.Step.allCases { try move.reached(step) }
+    for progress in StoreMove.Progress.examples { move.report(progress) }
     return StoreMove.Summary(requests: 2, rows: 9)
   }
 

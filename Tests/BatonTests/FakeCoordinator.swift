@@ -162,6 +162,14 @@ final class FakeCoordinator: OperatorAPI {
     return try await details(identifier, number: number).record
   }
 
+  func moveStore(
+    to place: StorePlace, isRehearsal: Bool, _ report: @escaping @Sendable (StoreMove.Progress) -> Void
+  ) async throws -> StoreMove.Summary {
+    try call("move to \(place)\(isRehearsal ? ", dry run" : "")")
+    for progress in StoreMove.Progress.examples { report(progress) }
+    return StoreMove.Summary(requests: 2, rows: 9)
+  }
+
   func backUpStore(
     to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary {
@@ -290,6 +298,17 @@ final class FakeCoordinator: OperatorAPI {
     try call("simulate conditions \(host) \(lasting)")
     state.withLock { $0.overrides.append(overrides) }
   }
+}
+
+extension StoreMove.Progress {
+  /// What a move of nine rows reports.
+  static let examples = [
+    StoreMove.Progress(totalRows: 9), .init(table: "identifier", rows: 2, totalRows: 9),
+    .init(table: "request", rows: 5, totalRows: 9), .init(table: "store", rows: 9, totalRows: 9),
+    .init(reached: .copied, totalRows: 9), .init(reached: .copied, table: "request", rows: 5, totalRows: 9),
+    .init(reached: .verified, rows: 9, totalRows: 9), .init(reached: .arrived, rows: 9, totalRows: 9),
+    .init(reached: .left, rows: 9, totalRows: 9), .init(reached: .live, rows: 9, totalRows: 9),
+  ]
 }
 
 extension BackupSummary {

@@ -18,7 +18,8 @@ import Testing
   }
 
   static let simulations = [
-    "simulate launch", "simulate expire", "simulate conditions", "store backup", "host invite", "host revoke",
+    "simulate launch", "simulate expire", "simulate conditions", "store backup", "store move", "host invite",
+    "host revoke",
     "host waiting", "host approve", "fleet show", "fleet roots", "fleet rotate",
     "credential create", "credential list", "credential revoke", "audit list", "audit verify",
   ]

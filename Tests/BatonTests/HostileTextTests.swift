@@ -158,6 +158,7 @@ import Testing
     ["host", "approve", hostile, hostile], ["fleet"], ["fleet", "show"], ["fleet", "roots"], ["fleet", "rotate"],
     ["login", hostile], ["login", "base:7422", "--pin", hostile], ["logout", "--fleet", hostile],
     ["remove", hostile], ["remove", "com.example.report"], ["schema"], ["store", "backup", hostile],
+    ["store", "move", "--to", hostile], ["store", "move", "--to", hostile, "--data", hostile],
   ]
   static let plain = [
     ["drain", hostile], ["undrain", hostile], ["trace", "com.example.report", "--all"], ["pause"], ["resume"],

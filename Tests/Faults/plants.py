@@ -89,6 +89,8 @@ TABLE = [
     # The row itself puts a trigger into the store.
     Plant("lost-submission", "postgres-full", 1, "acknowledged submissions are lost"),
     Plant("lost-checkpoint", "postgres-cut-off", 1, "the next batch is 8"),
+    # The row takes the mark of a store away that has moved.
+    Plant("forgets-marks", "move", 1, "a coordinator can start on"),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
     Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
     Plant("leaks-sockets", "frames", 3000, "connections are left open"),

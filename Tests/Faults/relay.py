@@ -1,7 +1,9 @@
 """A relay between a coordinator and PostgreSQL, on a Unix socket of its own. It reads the messages of the frontend, so
-that it can cut a connection at a chosen moment of a commit; and it can stop passing bytes on, in each direction."""
+that it can cut a connection at a chosen moment of a commit, or hold one at a chosen statement; and it can stop passing
+bytes on, in each direction."""
 
 import contextlib
+import dataclasses
 import socket
 import struct
 import threading
@@ -12,6 +14,17 @@ import time
 BEFORE, IN, LATER, AFTER = "before COMMIT", "in COMMIT", "in COMMIT, made later", "after COMMIT"
 # The control: the server rolls the transaction back, and the coordinator is told that it was committed.
 FORGED = "forged answer"
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """Where a connection is held: at the first message with `text` (b"COMMIT" is any commit) after one with `behind`.
+    The server gets the message only if `is_after` is true; its answers are held then."""
+
+    name: str
+    text: bytes
+    behind: bytes = b""
+    is_after: bool = False
 
 
 class Relay:
@@ -28,6 +41,9 @@ class Relay:
         self.left = 0
         self.delay = 0
         self.landed = None
+        # Where a connection is to be held, the one that is, and what lets it go.
+        self.point = self.held = None
+        self.freed = threading.Event()
         self.is_open = {"to the server": threading.Event(), "to the coordinator": threading.Event()}
         for event in self.is_open.values():
             event.set()
@@ -38,6 +54,7 @@ class Relay:
 
     def close(self):
         self.listener.close()
+        self.let_go()
         for event in self.is_open.values():
             event.set()
         for pair in list(self.pairs):
@@ -80,6 +97,26 @@ class Relay:
             kind, self.armed = self.armed, None
             return kind
 
+    def hold(self, point):
+        """Holds the next connection that comes to this point."""
+        with self.lock:
+            self.point, self.held, self.landed = point, None, None
+            self.freed.clear()
+
+    def let_go(self):
+        """Ends the connection that is held. What was held of it is lost."""
+        with self.lock:
+            self.point = None
+            self.freed.set()
+
+    def takes(self, pair):
+        """Whether this connection is the one to hold, which is at the point now."""
+        with self.lock:
+            if self.point is None or self.held is not None:
+                return False
+            self.held = pair
+            return True
+
     def shut(self, direction):
         """Nothing passes in this direction any more, and nobody is told."""
         self.is_open[direction].clear()
@@ -106,6 +143,8 @@ class Pair:
         self.is_forged = self.ends_after_commit = False
         # Whether the server is left alone to finish what it was sent.
         self.is_abandoned = False
+        # Whether the message behind which the point lies was seen; and whether the server's answers are held.
+        self.is_behind = self.is_silenced = False
 
     def run(self):
         threading.Thread(target=self.guarded, args=(self.forward,), daemon=True).start()
@@ -146,7 +185,10 @@ class Pair:
             while cut is None and len(data) >= 5 and len(data) > struct.unpack_from("!I", data, 1)[0]:
                 length = 1 + struct.unpack_from("!I", data, 1)[0]
                 message, data = data[:length], data[length:]
-                cut = self.relay.is_due() if self.is_commit(message) else None
+                is_commit = self.is_commit(message)
+                if self.is_at_point(message, is_commit):
+                    self.hold_at(bytes(out), message, data)
+                cut = self.relay.is_due() if is_commit else None
                 if cut is None:
                     out += message
             is_open.wait()
@@ -178,6 +220,29 @@ class Pair:
             else:
                 self.commits.discard(name)
         return kind == b"B" and body.split(b"\0", 2)[1] in self.commits
+
+    def is_at_point(self, message, is_commit):
+        """Whether the relay holds this connection at this message."""
+        point = self.relay.point
+        if point is None:
+            return False
+        if point.behind in message:
+            self.is_behind = True
+        there = is_commit if point.text == b"COMMIT" else point.text in message
+        return there and self.is_behind and self.relay.takes(self)
+
+    def hold_at(self, before, message, behind):
+        """Waits until the relay lets the connection go, and ends it."""
+        if self.relay.point.is_after:
+            self.is_silenced = True
+            while not behind.endswith(b"S\0\0\0\4") and not message.startswith(b"Q"):
+                behind += self.received(self.near)
+            self.far.sendall(before + message + behind)
+        else:
+            self.far.sendall(before)
+            self.relay.landed = self.relay.point.name
+        self.relay.freed.wait()
+        raise OSError("the connection was held, and is ended")
 
     def cut(self, kind, before, commit, behind):
         """`before` are the messages before the Bind of the COMMIT, and `behind` what was received behind it."""
@@ -214,13 +279,19 @@ class Pair:
         while True:
             data += self.received(self.far)
             out = bytearray()
-            is_over = False
+            is_over, kinds = False, set()
             while len(data) >= 5 and len(data) > struct.unpack_from("!I", data, 1)[0]:
                 length = 1 + struct.unpack_from("!I", data, 1)[0]
                 one, data = data[:length], data[length:]
+                kinds.add(one[:1])
                 out += self.heard(one)
                 is_over = self.ends_after_commit and one[:1] == b"Z"
             is_open.wait()
+            if self.is_silenced:
+                # The server has done what it was sent.
+                if b"Z" in kinds and self.relay.point:
+                    self.relay.landed = self.relay.point.name
+                continue
             with contextlib.suppress(OSError):
                 self.near.sendall(out)
             if is_over:

@@ -35,7 +35,7 @@ TABLE = [
     Row("postgres-standby", standbys.run, 3, 50),
     Row("postgres-full", used_up.run, 6, 60),
     Row("postgres-cut-off", cut_off.run, 4, 60),
-    Row("move", moves.run, 1, 60),
+    Row("move", moves.run, 2, 120),
     Row("traces", traces.run, 50, 500),
     Row("zombies", zombies.run, 30, 1000),
     Row("workers", kills.workers, 100, 2000),

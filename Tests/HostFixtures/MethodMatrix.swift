@@ -20,7 +20,7 @@ package enum MethodMatrix {
     let own: Set<Identity> = [.submit, .operate, .admin]
     return [
       "Enrolment/Join": Set(Identity.allCases), "Enrolment/Rejoin": Set(Identity.allCases),
-      "Workers/Connect": [], "Workers/ReportDeath": [], "Workers/Renew": [],
+      "Workers/Connect": [], "Workers/ReportDeath": [], "Workers/Renew": [], "Operators/MoveStore": [],
       "Operators/WhoAmI": every, "Operators/Fleet": every,
       "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,
       "Operators/ExplainPages": reading, "Operators/Trace": reading, "Operators/Hosts": reading,

@@ -105,6 +105,14 @@ package protocol OperatorAPI: Sendable {
   func backUpStore(
     to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary
+  /// Moves the store to a database, or back to the coordinator's data folder, while the coordinator runs. Afterwards the
+  /// coordinator ends, and goes on at the new place when it is started again.
+  /// - Parameters:
+  ///   - isRehearsal: copies and compares only, beside the work.
+  ///   - report: called from time to time with the progress. It must not block.
+  func moveStore(
+    to place: StorePlace, isRehearsal: Bool, _ report: @escaping @Sendable (StoreMove.Progress) -> Void
+  ) async throws -> StoreMove.Summary
 }
 
 extension OperatorAPI {

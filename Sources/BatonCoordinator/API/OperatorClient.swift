@@ -30,24 +30,22 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     self.init(client: client, metadata: ["authorization": .string("Bearer \(token)")], endpoint: endpoint)
   }
 
-  /// The options of a call whose answer may take five seconds at most. A watch takes as long as it has to.
-  private var options: CallOptions {
-    var options = CoordinatorClient.callOptions
-    options.timeout = .seconds(5)
-    return options
-  }
+  /// The options of every call. `call` limits the time.
+  private var options: CallOptions { CoordinatorClient.callOptions }
 
-  /// The options of a call whose answer comes in pages: the larger the fleet, the longer it takes. A coordinator that
-  /// is older than the pages answers that it does not know the method, and the client then asks for a single message.
-  private var pageOptions: CallOptions {
-    var options = CoordinatorClient.callOptions
-    options.timeout = .seconds(60)
-    return options
-  }
+  /// How long an answer may take.
+  private static var answer: Duration { .seconds(5) }
+  /// How long an answer in pages may take: the larger the fleet, the longer it takes. A coordinator that is older than
+  /// the pages answers that it does not know the method, and the client then asks for a single message.
+  private static var pages: Duration { .seconds(60) }
 
-  private func call<Result>(_ body: () async throws -> Result) async throws -> Result {
+  /// - Parameter limit: how long the answer may take; `nil` for a call that takes as long as it has to.
+  private func call<Result: Sendable>(
+    within limit: Duration? = answer, _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
     do {
-      return try await body()
+      guard let limit else { return try await body() }
+      return try await CallDeadline.within(limit, body)
     } catch let error as RPCError {
       throw error.meaning(at: endpoint)
     }
@@ -100,9 +98,9 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   package func watch(
     _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
   ) async throws {
-    try await call {
+    try await call(within: nil) {
       try await operators.watch(
-        showRequest(identifier, number), metadata: metadata, options: CoordinatorClient.callOptions
+        showRequest(identifier, number), metadata: metadata, options: options
       ) { response in
         for try await reply in response.messages { try await body(try RequestDetails(reply)) }
       }
@@ -119,8 +117,8 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       if let launch { $0.launch = Int32(launch) }
       $0.follow = follows
     }
-    try await call {
-      try await operators.logs(request, metadata: metadata, options: CoordinatorClient.callOptions) { response in
+    try await call(within: nil) {
+      try await operators.logs(request, metadata: metadata, options: options) { response in
         for try await reply in response.messages { try await body(Int(reply.launch), Array(reply.data)) }
       }
     }
@@ -164,9 +162,8 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary {
     let request = Baton_V1_BackupRequest.with { $0.path = path }
-    // A backup has no timeout.
-    let summary = try await call {
-      try await operators.backup(request, metadata: metadata, options: CoordinatorClient.callOptions) { response in
+    let summary = try await call(within: nil) {
+      try await operators.backup(request, metadata: metadata, options: options) { response in
         var summary: BackupSummary?
         for try await reply in response.messages {
           if reply.hasSummary { summary = BackupSummary(reply.summary) } else { report(BackupProgress(reply)) }
@@ -177,6 +174,28 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     guard let summary else {
       throw OperatorError.unknown(
         "the coordinator at \(endpoint) did not say whether the backup is whole: look at \(path)")
+    }
+    return summary
+  }
+
+  package func moveStore(
+    to place: StorePlace, isRehearsal: Bool, _ report: @escaping @Sendable (StoreMove.Progress) -> Void
+  ) async throws -> StoreMove.Summary {
+    let request = Baton_V1_MoveStoreRequest.with {
+      $0.to = place.text
+      $0.isRehearsal = isRehearsal
+    }
+    let summary = try await call(within: nil) {
+      try await operators.moveStore(request, metadata: metadata, options: options) { response in
+        var summary: StoreMove.Summary?
+        for try await reply in response.messages {
+          if reply.hasSummary { summary = StoreMove.Summary(reply.summary) } else { report(StoreMove.Progress(reply)) }
+        }
+        return summary
+      }
+    }
+    guard let summary else {
+      throw OperatorError.unknown("the coordinator at \(endpoint) did not say whether the store has moved.")
     }
     return summary
   }
@@ -270,9 +289,8 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   /// It reads the whole log, so it may take long.
   package func verifyAudit() async throws -> AuditVerdict {
     AuditVerdict(
-      try await call {
-        try await operators.verifyAudit(
-          Baton_V1_Empty(), metadata: metadata, options: CoordinatorClient.callOptions)
+      try await call(within: nil) {
+        try await operators.verifyAudit(Baton_V1_Empty(), metadata: metadata, options: options)
       })
   }
 
@@ -283,9 +301,9 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func hostReports() async throws -> [HostReport] {
-    try await call {
+    try await call(within: Self.pages) {
       do {
-        return try await operators.hostPages(Baton_V1_Empty(), metadata: metadata, options: pageOptions) { response in
+        return try await operators.hostPages(Baton_V1_Empty(), metadata: metadata, options: options) { response in
           var hosts: [HostReport] = []
           for try await page in response.messages { hosts += try page.hosts.map(HostReport.init) }
           return hosts
@@ -303,10 +321,10 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
-    try await call {
+    try await call(within: Self.pages) {
       let request = showRequest(identifier, number)
       do {
-        let pages = try await operators.explainPages(request, metadata: metadata, options: pageOptions) { response in
+        let pages = try await operators.explainPages(request, metadata: metadata, options: options) { response in
           var pages: [Baton_V1_ExplainReply] = []
           for try await page in response.messages { pages.append(page) }
           return pages

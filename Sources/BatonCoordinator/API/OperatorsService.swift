@@ -400,6 +400,29 @@ extension OperatorsService {
   }
 }
 
+extension OperatorsService {
+  /// Sends progress as fast as the caller reads it, and then the summary.
+  func moveStore(
+    request: Baton_V1_MoveStoreRequest, response: RPCWriter<Baton_V1_MoveStoreReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      try WireLimits.storePlace.check(name: request.to)
+      guard !request.to.isEmpty else { throw OperatorError.invalid("a move needs the place where the store goes") }
+      let (progress, source) = AsyncStream.makeStream(
+        of: StoreMove.Progress.self, bufferingPolicy: .bufferingNewest(1))
+      async let summary = {
+        defer { source.finish() }
+        return try await api.moveStore(to: StorePlace(request.to), isRehearsal: request.isRehearsal) {
+          source.yield($0)
+        }
+      }()
+      for await one in progress { try await response.write(one.proto) }
+      let moved = try await summary
+      try await response.write(.with { $0.summary = moved.proto })
+    }
+  }
+}
+
 extension HostName {
   /// The host that an operator names. Its length and its characters are checked, but not the form that
   /// `HostName.isWellFormed` demands of new workers, because a host of an earlier version may have another name.

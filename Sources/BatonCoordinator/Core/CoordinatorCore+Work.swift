@@ -241,14 +241,19 @@ extension CoordinatorCore {
 extension StoreError {
   /// This coordinator has to end at once: after `unknown` it is not known what is stored until the store is opened
   /// again, after `superseded` another coordinator has the store, after `wentBackwards` what this coordinator knows is
-  /// not true any more, and after `newerVersion` this version is too old for the store.
-  package var endsCoordinator: Bool { [.unknown, .superseded, .wentBackwards, .newerVersion].contains(code) }
+  /// not true any more, after `newerVersion` this version is too old for the store, and after `relocated` the store is
+  /// elsewhere.
+  package var endsCoordinator: Bool {
+    [.unknown, .superseded, .wentBackwards, .newerVersion, .relocated].contains(code)
+  }
 
   /// Nothing was changed, and the same call may succeed later.
   package var isPassing: Bool {
     switch code {
     case .cannotWrite, .overloaded, .unavailable: true
-    case .notFound, .refused, .newerVersion, .locked, .superseded, .wentBackwards, .moved, .unknown, .corrupt: false
+    case .notFound, .refused, .newerVersion, .locked, .superseded, .wentBackwards, .moved, .relocated, .unknown,
+      .corrupt:
+      false
     }
   }
 }

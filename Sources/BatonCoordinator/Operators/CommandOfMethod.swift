@@ -3,7 +3,7 @@ enum CommandOfMethod {
   private static let commands = [
     "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
     "Credentials": "credential list", "ExplainPages": "explain", "ForgetHost": "hosts --forget", "HostPages": "hosts",
-    "InviteHost": "host invite", "Redefine": "run", "RevokeCredential": "credential revoke",
+    "InviteHost": "host invite", "MoveStore": "store move", "Redefine": "run", "RevokeCredential": "credential revoke",
     "RevokeHost": "host revoke", "RotateRoot": "fleet rotate", "SimulateConditions": "simulate conditions",
     "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch", "VerifyAudit": "audit verify",
     "WaitingHosts": "host waiting", "WhoAmI": "whoami",

@@ -23,7 +23,7 @@ struct OperatorInterceptor: ServerInterceptor {
       calling: method.method)
     try await gate.admit(
       caller, to: method.method, isPermitted: caller.isPermitted(access),
-      needed: access.scope.map { "needs the scope '\($0.rawValue)'" } ?? "is not for operators",
+      needed: access.needed,
       isChange: access.isChange)
     let response = try await Caller.$current.withValue(caller) { try await next(request, context) }
     guard method.isStreaming else { return response }
@@ -46,7 +46,7 @@ extension Caller {
     switch access {
     case .unspecified, .UNRECOGNIZED: false
     case .anyone, .caller: true
-    case .host: credential == nil
+    case .host, .owner: credential == nil
     case .read, .logs, .submit, .operate, .define, .admin: access.scope.map(may) ?? false
     }
   }
@@ -62,14 +62,21 @@ extension Baton_V1_Access {
     case .operate: .operate
     case .define: .define
     case .admin: .admin
-    case .unspecified, .anyone, .host, .caller, .UNRECOGNIZED: nil
+    case .unspecified, .anyone, .host, .caller, .owner, .UNRECOGNIZED: nil
     }
+  }
+
+  /// What a call needs that was refused, for the message.
+  var needed: String {
+    if let scope { return "needs the scope '\(scope.rawValue)'" }
+    return self == .owner
+      ? "is for the coordinator's own user, on its machine (no credential is enough)" : "is not for operators"
   }
 
   /// Whether the methods may change something.
   var isChange: Bool {
     switch self {
-    case .submit, .operate, .define, .admin: true
+    case .submit, .operate, .define, .admin, .owner: true
     case .unspecified, .anyone, .host, .caller, .read, .logs, .UNRECOGNIZED: false
     }
   }

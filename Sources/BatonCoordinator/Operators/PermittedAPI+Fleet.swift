@@ -39,6 +39,14 @@ extension PermittedAPI {
     try await changing("Backup", path) { try await api.backUpStore(to: path, report) }
   }
 
+  func moveStore(
+    to place: StorePlace, isRehearsal: Bool, _ report: @escaping @Sendable (StoreMove.Progress) -> Void
+  ) async throws -> StoreMove.Summary {
+    try await changing("MoveStore", place.text, detail: isRehearsal ? "dryRun" : nil) {
+      try await api.moveStore(to: place, isRehearsal: isRehearsal, report)
+    }
+  }
+
   // MARK: Operators
 
   func whoAmI() async throws -> Caller { caller }

@@ -71,8 +71,9 @@ extension HostFacts {
     case .moved(let place):
       return [
         Finding(
-          .storage, "database", .problem, "the store is not here: it moved, or is moving, from or to \(place)",
-          remedy: "set 'store' (BATON_STORE) to where it is; give 'baton store move' once more if it was interrupted")
+          .storage, "database", .warning, "the store is not here: it moved, or is moving, from or to \(place)",
+          remedy: "set 'store' (BATON_STORE) to where it is; a coordinator that starts here looks for it there, and "
+            + "finishes a move that was interrupted")
       ]
     case .foreign:
       return [

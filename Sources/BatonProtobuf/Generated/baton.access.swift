@@ -32,6 +32,7 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/SimulateExpiry": .operate
     case "baton.v1.Operators/SimulateConditions": .operate
     case "baton.v1.Operators/Backup": .admin
+    case "baton.v1.Operators/MoveStore": .owner
     case "baton.v1.Operators/Redefine": .operate
     case "baton.v1.Operators/ForgetHost": .admin
     case "baton.v1.Operators/Fleet": .caller

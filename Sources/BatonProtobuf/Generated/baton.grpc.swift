@@ -1630,6 +1630,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .serverStreaming
             )
         }
+        /// Namespace for "MoveStore" metadata.
+        package enum MoveStore: Sendable {
+            /// Request type for "MoveStore".
+            package typealias Input = Baton_V1_MoveStoreRequest
+            /// Response type for "MoveStore".
+            package typealias Output = Baton_V1_MoveStoreReply
+            /// Descriptor for "MoveStore".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "MoveStore",
+                type: .serverStreaming
+            )
+        }
         /// Namespace for "Redefine" metadata.
         package enum Redefine: Sendable {
             /// Request type for "Redefine".
@@ -1848,6 +1861,7 @@ package enum Baton_V1_Operators: Sendable {
             SimulateExpiry.descriptor,
             SimulateConditions.descriptor,
             Backup.descriptor,
+            MoveStore.descriptor,
             Redefine.descriptor,
             ForgetHost.descriptor,
             Fleet.descriptor,
@@ -2215,6 +2229,25 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_BackupRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackupReply>
+
+        /// Handle the "MoveStore" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves the store to a database in PostgreSQL, or back to the coordinator's data folder. The answers report the
+        /// > progress; the last answer has the summary. The coordinator ends afterwards, and has to be started again.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_MoveStoreRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_MoveStoreReply` messages.
+        func moveStore(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_MoveStoreRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_MoveStoreReply>
 
         /// Handle the "Redefine" method.
         ///
@@ -2817,6 +2850,25 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_BackupRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackupReply>
+
+        /// Handle the "MoveStore" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves the store to a database in PostgreSQL, or back to the coordinator's data folder. The answers report the
+        /// > progress; the last answer has the summary. The coordinator ends afterwards, and has to be started again.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_MoveStoreRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_MoveStoreReply` messages.
+        func moveStore(
+            request: GRPCCore.ServerRequest<Baton_V1_MoveStoreRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_MoveStoreReply>
 
         /// Handle the "Redefine" method.
         ///
@@ -3423,6 +3475,26 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws
 
+        /// Handle the "MoveStore" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves the store to a database in PostgreSQL, or back to the coordinator's data folder. The answers report the
+        /// > progress; the last answer has the summary. The coordinator ends afterwards, and has to be started again.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_MoveStoreRequest` message.
+        ///   - response: A response stream of `Baton_V1_MoveStoreReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func moveStore(
+            request: Baton_V1_MoveStoreRequest,
+            response: GRPCCore.RPCWriter<Baton_V1_MoveStoreReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
         /// Handle the "Redefine" method.
         ///
         /// > Source IDL Documentation:
@@ -3927,6 +3999,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.MoveStore.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_MoveStoreRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_MoveStoreReply>(),
+            handler: { request, context in
+                try await self.moveStore(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Redefine.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowReply>(),
@@ -4322,6 +4405,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackupReply> {
         let response = try await self.backup(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
+    }
+
+    package func moveStore(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_MoveStoreRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_MoveStoreReply> {
+        let response = try await self.moveStore(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -4781,6 +4875,23 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
             metadata: [:],
             producer: { writer in
                 try await self.backup(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
+        )
+    }
+
+    package func moveStore(
+        request: GRPCCore.ServerRequest<Baton_V1_MoveStoreRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_MoveStoreReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_MoveStoreReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.moveStore(
                     request: request.message,
                     response: writer,
                     context: context
@@ -5425,6 +5536,30 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BackupReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_BackupReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "MoveStore" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves the store to a database in PostgreSQL, or back to the coordinator's data folder. The answers report the
+        /// > progress; the last answer has the summary. The coordinator ends afterwards, and has to be started again.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_MoveStoreRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_MoveStoreRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_MoveStoreReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func moveStore<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_MoveStoreRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_MoveStoreRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_MoveStoreReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_MoveStoreReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Redefine" method.
@@ -6431,6 +6566,39 @@ extension Baton_V1_Operators {
             try await self.client.serverStreaming(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.Backup.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "MoveStore" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves the store to a database in PostgreSQL, or back to the coordinator's data folder. The answers report the
+        /// > progress; the last answer has the summary. The coordinator ends afterwards, and has to be started again.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_MoveStoreRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_MoveStoreRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_MoveStoreReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func moveStore<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_MoveStoreRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_MoveStoreRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_MoveStoreReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_MoveStoreReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.MoveStore.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -7493,6 +7661,34 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "MoveStore" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Moves the store to a database in PostgreSQL, or back to the coordinator's data folder. The answers report the
+    /// > progress; the last answer has the summary. The coordinator ends afterwards, and has to be started again.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_MoveStoreRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func moveStore<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_MoveStoreRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_MoveStoreReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.moveStore(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_MoveStoreRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_MoveStoreReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "Redefine" method.
     ///
     /// > Source IDL Documentation:
@@ -8550,6 +8746,38 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.backup(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "MoveStore" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Moves the store to a database in PostgreSQL, or back to the coordinator's data folder. The answers report the
+    /// > progress; the last answer has the summary. The coordinator ends afterwards, and has to be started again.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func moveStore<Result>(
+        _ message: Baton_V1_MoveStoreRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_MoveStoreReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_MoveStoreRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.moveStore(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -49,6 +49,9 @@ package nonisolated enum Baton_V1_Access: SwiftProtobuf.Enum, Swift.CaseIterable
   case operate // = 7
   case define // = 8
   case admin // = 9
+
+  /// The coordinator's own user, through its Unix socket. No credential is enough.
+  case owner // = 10
   case UNRECOGNIZED(Int)
 
   package init() {
@@ -67,6 +70,7 @@ package nonisolated enum Baton_V1_Access: SwiftProtobuf.Enum, Swift.CaseIterable
     case 7: self = .operate
     case 8: self = .define
     case 9: self = .admin
+    case 10: self = .owner
     default: self = .UNRECOGNIZED(rawValue)
     }
   }
@@ -83,6 +87,7 @@ package nonisolated enum Baton_V1_Access: SwiftProtobuf.Enum, Swift.CaseIterable
     case .operate: return 7
     case .define: return 8
     case .admin: return 9
+    case .owner: return 10
     case .UNRECOGNIZED(let i): return i
     }
   }
@@ -99,6 +104,7 @@ package nonisolated enum Baton_V1_Access: SwiftProtobuf.Enum, Swift.CaseIterable
     .operate,
     .define,
     .admin,
+    .owner,
   ]
 
 }
@@ -144,6 +150,67 @@ package nonisolated enum Baton_V1_RequestChoice: SwiftProtobuf.Enum, Swift.CaseI
     .current,
     .ran,
     .ranIfRepeating,
+  ]
+
+}
+
+/// What a move has done, in this order.
+package nonisolated enum Baton_V1_MoveStep: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case unspecified // = 0
+
+  /// All rows are copied.
+  case copied // = 1
+
+  /// The copy was compared with the store.
+  case verified // = 2
+
+  /// The copy is on the disk.
+  case arrived // = 3
+
+  /// The store has left its place for ever.
+  case left // = 4
+
+  /// Coordinators can start at the new place.
+  case live // = 5
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .unspecified
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .copied
+    case 2: self = .verified
+    case 3: self = .arrived
+    case 4: self = .left
+    case 5: self = .live
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .copied: return 1
+    case .verified: return 2
+    case .arrived: return 3
+    case .left: return 4
+    case .live: return 5
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [Baton_V1_MoveStep] = [
+    .unspecified,
+    .copied,
+    .verified,
+    .arrived,
+    .left,
+    .live,
   ]
 
 }
@@ -3234,6 +3301,69 @@ package nonisolated struct Baton_V1_BackupSummary: Sendable {
   fileprivate var _receipt: Baton_V1_Receipt? = nil
 }
 
+package nonisolated struct Baton_V1_MoveStoreRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The address of a database without a password, `postgres://…`, or the absolute path of the data folder.
+  package var to: String = String()
+
+  /// Whether the store is copied and compared only.
+  package var isRehearsal: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_MoveStoreReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The last step that was done; unset while rows are copied.
+  package var reached: Baton_V1_MoveStep = .unspecified
+
+  /// The table that is copied or compared.
+  package var table: String = String()
+
+  /// How many rows of all tables were copied so far, or compared after all were copied.
+  package var rows: Int64 = 0
+
+  package var totalRows: Int64 = 0
+
+  /// Set in the last answer.
+  package var summary: Baton_V1_MoveSummary {
+    get {_summary ?? Baton_V1_MoveSummary()}
+    set {_summary = newValue}
+  }
+  /// Returns true if `summary` has been explicitly set.
+  package var hasSummary: Bool {self._summary != nil}
+  /// Clears the value of `summary`. Subsequent reads from it will return its default value.
+  package mutating func clearSummary() {self._summary = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _summary: Baton_V1_MoveSummary? = nil
+}
+
+package nonisolated struct Baton_V1_MoveSummary: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var rows: Int64 = 0
+
+  package var requests: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Baton_V1_FleetReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -3740,11 +3870,15 @@ package nonisolated let Baton_V1_Extensions_access = SwiftProtobuf.MessageExtens
 fileprivate nonisolated let _protobuf_package = "baton.v1"
 
 nonisolated extension Baton_V1_Access: SwiftProtobuf._ProtoNameProviding {
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0ACCESS_UNSPECIFIED\0\u{1}ANYONE\0\u{1}HOST\0\u{1}CALLER\0\u{1}READ\0\u{1}LOGS\0\u{1}SUBMIT\0\u{1}OPERATE\0\u{1}DEFINE\0\u{1}ADMIN\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0ACCESS_UNSPECIFIED\0\u{1}ANYONE\0\u{1}HOST\0\u{1}CALLER\0\u{1}READ\0\u{1}LOGS\0\u{1}SUBMIT\0\u{1}OPERATE\0\u{1}DEFINE\0\u{1}ADMIN\0\u{1}OWNER\0")
 }
 
 nonisolated extension Baton_V1_RequestChoice: SwiftProtobuf._ProtoNameProviding {
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0CURRENT\0\u{1}RAN\0\u{1}RAN_IF_REPEATING\0")
+}
+
+nonisolated extension Baton_V1_MoveStep: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0MOVE_STEP_UNSPECIFIED\0\u{1}COPIED\0\u{1}VERIFIED\0\u{1}ARRIVED\0\u{1}LEFT\0\u{1}LIVE\0")
 }
 
 nonisolated extension Baton_V1_Empty: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -8478,6 +8612,130 @@ nonisolated extension Baton_V1_BackupSummary: SwiftProtobuf.Message, SwiftProtob
     if lhs.path != rhs.path {return false}
     if lhs.bytes != rhs.bytes {return false}
     if lhs._receipt != rhs._receipt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_MoveStoreRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".MoveStoreRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}to\0\u{3}is_rehearsal\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.to) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.isRehearsal) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.to.isEmpty {
+      try visitor.visitSingularStringField(value: self.to, fieldNumber: 1)
+    }
+    if self.isRehearsal != false {
+      try visitor.visitSingularBoolField(value: self.isRehearsal, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_MoveStoreRequest, rhs: Baton_V1_MoveStoreRequest) -> Bool {
+    if lhs.to != rhs.to {return false}
+    if lhs.isRehearsal != rhs.isRehearsal {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_MoveStoreReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".MoveStoreReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}reached\0\u{1}table\0\u{1}rows\0\u{3}total_rows\0\u{1}summary\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.reached) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.table) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.rows) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.totalRows) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._summary) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.reached != .unspecified {
+      try visitor.visitSingularEnumField(value: self.reached, fieldNumber: 1)
+    }
+    if !self.table.isEmpty {
+      try visitor.visitSingularStringField(value: self.table, fieldNumber: 2)
+    }
+    if self.rows != 0 {
+      try visitor.visitSingularInt64Field(value: self.rows, fieldNumber: 3)
+    }
+    if self.totalRows != 0 {
+      try visitor.visitSingularInt64Field(value: self.totalRows, fieldNumber: 4)
+    }
+    try { if let v = self._summary {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_MoveStoreReply, rhs: Baton_V1_MoveStoreReply) -> Bool {
+    if lhs.reached != rhs.reached {return false}
+    if lhs.table != rhs.table {return false}
+    if lhs.rows != rhs.rows {return false}
+    if lhs.totalRows != rhs.totalRows {return false}
+    if lhs._summary != rhs._summary {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_MoveSummary: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".MoveSummary"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0\u{1}requests\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.rows) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.requests) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.rows != 0 {
+      try visitor.visitSingularInt64Field(value: self.rows, fieldNumber: 1)
+    }
+    if self.requests != 0 {
+      try visitor.visitSingularInt64Field(value: self.requests, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_MoveSummary, rhs: Baton_V1_MoveSummary) -> Bool {
+    if lhs.rows != rhs.rows {return false}
+    if lhs.requests != rhs.requests {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -46,6 +46,17 @@ struct ArrivingFile {
     configuration.foreignKeysEnabled = false
     let queue = try DatabaseQueue(path: part, configuration: configuration)
     defer { try? queue.close() }
+    do {
+      return try fill(queue, mark, body)
+    } catch {
+      remove()
+      throw error
+    }
+  }
+
+  private func fill<Result>(
+    _ queue: DatabaseQueue, _ mark: StoreMark, _ body: (Database, [TableShape]) throws -> Result
+  ) throws -> Result {
     try Migrations.run(on: queue, incarnation: nil)
     return try queue.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA synchronous = FULL")

@@ -49,6 +49,13 @@ enum FileMark {
     return name
   }
 
+  /// Whether the database has a store of this name, or of this former name.
+  static func has(store: String, _ db: Database) throws -> Bool {
+    try Int32.fetchOne(db, sql: "PRAGMA application_id") == Migrations.applicationID
+      && Int.fetchOne(
+        db, sql: "SELECT 1 FROM store WHERE incarnation = ?1 OR former_incarnation = ?1", arguments: [store]) == 1
+  }
+
   static func nextRequest(_ db: Database) throws -> Int64 {
     try Int64.fetchOne(db, sql: "SELECT next_request FROM store") ?? 1
   }
@@ -64,6 +71,8 @@ enum FileMark {
 struct FileRows: TablesOfMove {
   let db: Database
   private static let rowsAtOnce = 2_000
+
+  func count(_ table: TableShape) throws -> Int { try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.name)") ?? 0 }
 
   func read(_ table: TableShape, _ body: ([[Cell]]) throws -> Void) throws {
     let columns = table.columns.map { "\"\($0)\"" }.joined(separator: ", ")

@@ -4,20 +4,28 @@ internal import BatonPostgres
 /// The database in PostgreSQL that a store moves to or comes from.
 struct PostgresPlace {
   private let server: PostgresServer
+  private let control: MoveControl
   /// The address without secrets.
   var name: String { server.address.redacted }
+  /// The address with which a coordinator finds the database again.
+  var place: String { server.address.withoutSecrets }
 
   init(_ address: PostgresAddress, _ options: StoreMove.Options) {
     var limits = PostgresLimits()
     limits.demandsDurability = options.demandsDurability
-    server = PostgresServer(address: address, limits: limits)
+    (server, control) = (PostgresServer(address: address, limits: limits), options.control)
   }
+
+  init(_ server: PostgresServer, _ options: StoreMove.Options) { (self.server, control) = (server, options.control) }
 
   /// A table with a million rows takes longer than the exchange of a coordinator.
   var deadline: ContinuousClock.Instant { .now + .seconds(1_800) }
 
+  /// Opens a connection. It is closed within a quarter of a second after the move was stopped, also if the server does
+  /// not answer.
   func connect() throws -> PostgresConnection {
     let connection = try server.connect()
+    connection.isGivenUp = { [control] in control.isStopped }
     // Whole tables are read here, and the other side of the copy may be slow.
     try connection.script(
       "SET enable_seqscan = on; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '30s'",
@@ -59,24 +67,7 @@ struct PostgresPlace {
   ) throws {
     try run("BEGIN", on: connection)
     try run("SELECT pg_advisory_xact_lock($1)", [.integer(Int64(PostgresMigrations.lock))], on: connection)
-    let found = try self.mark(on: connection)
-    let isOurs = try number("SELECT to_regclass('baton_schema') IS NOT NULL", on: connection) == 1
-    let hasTables =
-      try number(
-        "SELECT to_regclass('request') IS NOT NULL OR to_regclass('store') IS NOT NULL", on: connection) == 1
-    switch found?.state {
-    case .moved: try drop(shapes, on: connection)
-    case .arriving where found?.store == mark.store: try drop(shapes, on: connection)
-    case .arriving:
-      throw StoreError(
-        .refused, "\(name) has the copy of another store, whose move has not ended: choose another database.")
-    case nil where isOurs:
-      throw StoreError(.refused, "\(name) has a store already: choose a database without tables.")
-    case nil where hasTables:
-      throw StoreError(
-        .refused, "\(name) has tables of another program ('request' or 'store'): choose a database without tables.")
-    case nil: break
-    }
+    if try demandRoom(for: mark.store, on: connection) != nil { try drop(shapes, on: connection) }
     try connection.script(
       """
       CREATE TABLE baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text, oldest_writer bigint)
@@ -89,6 +80,31 @@ struct PostgresPlace {
         .integer(Int64(PostgresSchema.oldestWriter)),
       ], on: connection)
     try PostgresMark.write(mark, connection, deadline: deadline)
+  }
+
+  /// Throws `.refused` unless the database is empty, or has only the copy of a move of this store that did not end, or
+  /// a store that has moved away.
+  /// - Returns: the mark of the tables that are there; `nil` if there are none.
+  @discardableResult
+  func demandRoom(for store: String, on connection: PostgresConnection) throws -> StoreMark? {
+    let found = try mark(on: connection)
+    let isOurs = try number("SELECT to_regclass('baton_schema') IS NOT NULL", on: connection) == 1
+    let hasTables =
+      try number(
+        "SELECT to_regclass('request') IS NOT NULL OR to_regclass('store') IS NOT NULL", on: connection) == 1
+    switch found?.state {
+    case .moved: return found
+    case .arriving where found?.store == store: return found
+    case .arriving:
+      throw StoreError(
+        .refused, "\(name) has the copy of another store, whose move has not ended: choose another database.")
+    case nil where isOurs:
+      throw StoreError(.refused, "\(name) has a store already: choose a database without tables.")
+    case nil where hasTables:
+      throw StoreError(
+        .refused, "\(name) has tables of another program ('request' or 'store'): choose a database without tables.")
+    case nil: return nil
+    }
   }
 
   /// Drops the tables of a copy whose move did not end, or of a store that has moved away.
@@ -137,6 +153,8 @@ struct PostgresPlace {
     var epoch: Int64
     var beat: Int64
     var address: String
+
+    var name: String { address.isEmpty ? "number \(epoch)" : address }
   }
 
   /// The coordinators that have not ended, or that were killed.
@@ -159,27 +177,73 @@ struct PostgresPlace {
     }
   }
 
-  /// Begins the transaction of the copy. Nothing can be written to the store until it ends: every commit and every
-  /// start of a coordinator changes the table that is locked here.
-  /// - Returns: the name of the store.
-  /// - Throws: `.refused` if a coordinator uses the store.
-  func holdStill(on connection: PostgresConnection) throws -> String {
-    try run("BEGIN ISOLATION LEVEL REPEATABLE READ", on: connection)
-    // The first statement, because the snapshot is taken after it.
+  /// What does not change as long as nothing is written to a store.
+  struct Standing: Hashable {
+    /// The name of the store.
+    var store: String
+    /// How many coordinators have started, and how many commits all of them have made.
+    var starts: Int64
+    var commits: Int64
+  }
+
+  /// Begins the transaction of the copy, which reads one snapshot.
+  /// - Parameter own: the coordinator that carries the move out; `nil` if none does.
+  /// - Throws: `.refused` if another coordinator uses the store, unless this is a rehearsal.
+  func beginCopy(own: Int64?, on connection: PostgresConnection, _ course: MoveCourse) throws -> Standing {
+    try run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", on: connection)
+    if !course.isRehearsal { try demandNoOther(than: own, on: connection) }
+    return try standing(on: connection)
+  }
+
+  /// Begins the transaction in which the store leaves. Nothing can be written to the store until it ends: every commit
+  /// and every start of a coordinator changes the table that is locked here.
+  /// - Throws: `.refused` if anything was written since the copy was made.
+  func beginLeaving(_ standing: Standing, own: Int64?, on connection: PostgresConnection) throws {
+    try run("BEGIN", on: connection)
     try run("LOCK TABLE coordinator IN SHARE ROW EXCLUSIVE MODE", on: connection)
-    let living = try living(on: connection)
-    guard living.isEmpty else {
-      let addresses = living.map { $0.address.isEmpty ? "number \($0.epoch)" : $0.address }.joined(separator: ", ")
-      throw StoreError(.refused, "Coordinators use the store in \(name): stop them first (\(addresses)).")
+    try demandNoOther(than: own, on: connection)
+    guard try self.standing(on: connection) == standing else {
+      throw StoreError(
+        .refused, "A coordinator has written to the store in \(name) since it was copied: end it, then try again.")
     }
+    if let own, try number("SELECT is_ended FROM coordinator WHERE epoch = \(own)", on: connection) != 0 {
+      throw StoreError.takenOver
+    }
+  }
+
+  private func standing(on connection: PostgresConnection) throws -> Standing {
     let version = try number("SELECT version FROM baton_schema", on: connection)
     guard version == PostgresSchema.version else {
       throw StoreError(
         .newerVersion, "\(name) has the schema \(version); this version knows \(PostgresSchema.version).")
     }
-    let names = try run("SELECT incarnation FROM store", on: connection)
-    guard names.count == 1 else { throw StoreError.unnamed }
-    return try names.text(0, 0)
+    let rows = try run(
+      """
+      SELECT incarnation, (SELECT coalesce(max(epoch), 0) FROM coordinator),
+        (SELECT coalesce(sum(commits), 0)::bigint FROM coordinator) FROM store
+      """, on: connection)
+    guard rows.count == 1 else { throw StoreError.unnamed }
+    return Standing(
+      store: try rows.text(0, 0), starts: try rows.integer(0, 1), commits: try rows.integer(0, 2))
+  }
+
+  private func demandNoOther(than own: Int64?, on connection: PostgresConnection) throws {
+    let others = try living(on: connection).filter { $0.epoch != own }
+    if !others.isEmpty { throw inUse(by: others) }
+  }
+
+  func inUse(by others: [Living]) -> StoreError {
+    StoreError(
+      .refused,
+      "Coordinators use the store in \(name): stop them first (\(others.map(\.name).joined(separator: ", "))).")
+  }
+
+  /// Whether a store of this name, or of this former name, is in the database.
+  func has(store: String, on connection: PostgresConnection) throws -> Bool {
+    guard try number("SELECT to_regclass('baton_schema') IS NOT NULL", on: connection) == 1 else { return false }
+    return try run(
+      "SELECT 1::bigint FROM store WHERE incarnation = $1 OR former_incarnation = $1", [.text(store)], on: connection
+    ).count == 1
   }
 
   func nextRequest(on connection: PostgresConnection) throws -> Int64 {
@@ -198,7 +262,12 @@ struct PostgresPlace {
       CREATE TRIGGER store_has_moved BEFORE INSERT OR UPDATE ON coordinator
         FOR EACH STATEMENT EXECUTE FUNCTION refuse_moved_store();
       """, deadline: deadline)
-    try commit(on: connection)
+    do {
+      try commit(on: connection)
+    } catch let error as PostgresError where error.isOutcomeUnknown {
+      throw StoreError(
+        .unknown, "The connection to PostgreSQL broke while the store left it, so it is unknown whether it has left.")
+    }
   }
 }
 
@@ -237,6 +306,10 @@ struct PostgresRowsOfMove: TablesOfMove {
 
   init(connection: PostgresConnection, _ place: PostgresPlace, nextRequest: Int64? = nil) {
     (self.connection, self.place, self.nextRequest) = (connection, place, nextRequest)
+  }
+
+  func count(_ table: TableShape) throws -> Int {
+    Int(try place.run("SELECT count(*) FROM \(table.name)", on: connection).integer(0, 0))
   }
 
   func read(_ table: TableShape, _ body: ([[Cell]]) throws -> Void) throws {

@@ -13,14 +13,16 @@ internal import GRDB
 /// server's replication (`synchronous_standby_names`). If commits are lost with a server, the next write or the next
 /// hello of a worker notices it, and the fleet is paused (promise P12).
 package final class PostgresStore: VerbStore {
-  private let writer: GroupCommitWriter
+  let writer: GroupCommitWriter
   let server: PostgresRowServer
-  private let place: PostgresServer
+  let place: PostgresServer
   private let readers: PostgresReaders
   private let blockingReader = BlockingReader()
   private let cache: DefinitionCache
   /// `nil` if no data folder belongs to the store.
-  private let folder: DataFolderLock?
+  let folder: DataFolderLock?
+  /// The move that is under way, and how this coordinator beats meanwhile.
+  let (moving, pause) = (MoveTurn(), WriterPause())
   package let limits: StoreLimits
   package let queuesSpans: Bool
   package var isShared: Bool { true }
@@ -147,6 +149,7 @@ package final class PostgresStore: VerbStore {
   /// If a commit is under way whose outcome is unknown, this looks for it for as long as one exchange may take. Then
   /// the write is answered with `.unknown`.
   package func close() async throws {
+    moving.stop()
     await withTaskGroup(of: Void.self) { group in
       group.addTask { [writer] in _ = try? await writer.perform(.urgent) { _ in } }
       group.addTask { [server, limit = place.limits.exchange] in

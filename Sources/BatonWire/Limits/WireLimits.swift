@@ -102,6 +102,8 @@ package enum WireLimits {
   package static let states = WireLimit("states in the filter of a list", 16, .count, refusesCall)
   package static let hostArgument = WireLimit("name of a host in a call", 255, .bytes, refusesCall)
   package static let hostNumber = WireLimit("number of a host that waits", 6, .bytes, refusesCall)
+  package static let storePlace = WireLimit(
+    "address or folder of a store", 2048, .bytes, "the move is refused (`INVALID_ARGUMENT`; exit 64)")
   package static let certificate = WireLimit("certificate of a host", 4096, .bytes, refusesCall)
 
   /// All limits, in the order in which the page lists them.
@@ -111,7 +113,7 @@ package enum WireLimits {
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
     requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostArgument,
-    hostNumber, certificate,
+    hostNumber, storePlace, certificate,
   ]
 
   /// The range of units of progress. The upper end is the largest number that every reader of JSON represents exactly.

@@ -12,9 +12,9 @@ package enum RPCLoop {
   private static let executor = LoopExecutor(loop: group.any())
 
   /// Runs `body` and its child tasks on the gRPC thread.
-  package static func run<Result: Sendable>(
-    _ body: @Sendable () async throws -> Result
-  ) async throws -> Result {
+  package static func run<Result: Sendable, Failure: Error>(
+    _ body: @Sendable () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
     try await withTaskExecutorPreference(executor, operation: body)
   }
 }

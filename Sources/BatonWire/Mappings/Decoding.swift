@@ -48,7 +48,7 @@ extension ExpiryReason {
 extension JobIdentifier {
   package init(wire text: String) throws {
     guard let identifier = JobIdentifier(text) else {
-      throw WireError("'\(text)' is not an identifier: parts of letters, digits, '-' and '_', separated by dots")
+      throw WireError("'\(text.escapedOnOneLine)' is not an identifier: parts of letters, digits, '-' and '_', separated by dots")
     }
     self = identifier
   }
@@ -57,7 +57,7 @@ extension JobIdentifier {
 extension IdentifierPattern {
   package init(wire text: String) throws {
     guard let pattern = IdentifierPattern(text) else {
-      throw WireError("'\(text)' is not an identifier, nor one followed by '.*'")
+      throw WireError("'\(text.escapedOnOneLine)' is not an identifier, nor one followed by '.*'")
     }
     self = pattern
   }

@@ -62,10 +62,10 @@ extension Worker {
   ) async throws -> String {
     try await withThrowingTaskGroup(of: String?.self) { group in
       group.addTask { try await self.connectionLoop(connector) }
-      group.addTask { try await self.tickLoop() }
+      group.addTask { try await RPCLoop.run { try await self.tickLoop() } }
       group.addTask {
         await withTaskCancellationHandler {
-          await self.startLoop(processes, folders)
+          await RPCLoop.run { await self.startLoop(processes, folders) }
         } onCancel: {
           // A handler that waits for a commit would wait for ever.
           self.decide { $0.cutOff() }

@@ -10,8 +10,9 @@ import ServiceContextModule
 import Synchronization
 import Tracing
 
-/// Runs handlers. Each launch has a task, and in it a child task for the handler, which is cancelled when the launch
-/// expires.
+/// Runs handlers. Each launch has a task on the gRPC thread, and in it a child task for the handler, which is cancelled
+/// when the launch expires. The child task runs in Swift's task pool. So a launch changes threads once until its
+/// handler begins, and once after it has ended.
 extension Worker {
   /// Sends a message. Without a connection the message is dropped.
   func say(_ message: WorkerMessage) { state.withLock { $0.connection }?.up.send(message) }
@@ -23,7 +24,8 @@ extension Worker {
     for chunk in launches.compactMap({ $0.takeOutput() }) { say(.output(chunk)) }
   }
 
-  /// Runs each launch that the core starts, until the task is cancelled and all handlers have ended.
+  /// Runs each launch that the core starts, until the task is cancelled and all handlers have ended. Call it on the
+  /// gRPC thread.
   func startLoop(_ processes: ProcessRegistry, _ folders: WorkerFolders) async {
     // The tracer is looked up only once, because the lookup takes a lock.
     let tracing = RunTracing(
@@ -42,17 +44,19 @@ extension Worker {
     let span = RunSpan(launch.assignment, launch.definition, tracing)
     launch.span = span
     let (end, failure) = await withTaskGroup(of: (HandlerEnd, Failure?).self) { group in
-      group.addTask {
+      group.addTask(executorPreference: globalConcurrentExecutor) {
         defer { launch.stop.raise() }
-        return await ServiceContext.$current.withValue(span.context) {
+        let end = await ServiceContext.$current.withValue(span.context) {
           await self.end(of: launch, span.traced(launch), processes, folders)
         }
+        self.countLast(launch, processes)
+        return end
       }
       await launch.stop.wait()
       group.cancelAll()
       return await group.next() ?? (.stopped(), nil)
     }
-    let hasExpired = conclude(launch, end, failure, span, processes)
+    let hasExpired = conclude(launch, end, failure, span)
     // The host may be about to shut down, so the spans of an expired launch are sent at once.
     if hasExpired { tracing.baton?.forceFlush() }
   }
@@ -60,7 +64,7 @@ extension Worker {
   /// Ends the span and the output of the launch, and then the launch. The ending comes last: when the coordinator has
   /// it, this process may end. Returns whether the launch was asked to stop.
   private func conclude(
-    _ launch: ActiveLaunch, _ end: HandlerEnd, _ failure: Failure?, _ span: RunSpan, _ processes: ProcessRegistry
+    _ launch: ActiveLaunch, _ end: HandlerEnd, _ failure: Failure?, _ span: RunSpan
   ) -> Bool {
     let known = state.withLock { $0.core.launch(launch.key) { ($0.ending(of: end), $0.expiry != nil) } }
     guard let (ending, hasExpired) = known else { return false }
@@ -68,7 +72,6 @@ extension Worker {
     span.end(runEnd)
     log(endOf: launch.subject, runEnd.outcome, isGraceful: ending.isGraceful)
     if let chunk = launch.takeOutput() { say(.output(chunk)) }
-    countLast(launch, processes)
     decide { $0.handlerEnded(launch.key, end) }
     return hasExpired
   }

@@ -232,12 +232,12 @@ struct LiveBackend: Backend {
   }
 
   func moveStore(
-    _ options: CoordinatorOptions, to target: MoveTarget, _ move: StoreMove.Options
+    _ options: CoordinatorOptions, to place: StorePlace, _ move: StoreMove.Options
   ) async throws -> StoreMove.Summary {
     let setup = try await asUsage {
       try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
     }
-    switch (setup.postgres, target) {
+    switch (setup.postgres, place) {
     case (nil, .postgres(let address)):
       // Coordinators of another fleet are then refused from the first start on.
       let key = try SecretFile.read(setup.dataFolder + "/receipt.key")

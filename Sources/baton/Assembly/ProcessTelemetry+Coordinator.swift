@@ -24,14 +24,19 @@ extension ProcessTelemetry {
     let metrics = CoordinatorMetrics(factory: registry)
     let store: any VerbStore
     do {
-      let report: GroupReport = { metrics.groupCommit($0, operations: $1) }
-      store =
-        if let postgres {
+      let (queuesSpans, report) = (settings.spans != nil, { metrics.groupCommit($0, operations: $1) } as GroupReport)
+      let set = postgres.map { StorePlace.postgres($0) } ?? .folder(folder)
+      let opened = try StoreMove.open(set, dataFolder: folder) { place -> any VerbStore in
+        switch place {
+        case .postgres(let address):
           try PostgresStore.open(
-            address: postgres, folder: folder, limits: limits, queuesSpans: settings.spans != nil, onGroup: report)
-        } else {
-          try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: settings.spans != nil, onGroup: report)
+            address: address, folder: folder, limits: limits, queuesSpans: queuesSpans, onGroup: report)
+        case .folder:
+          try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: queuesSpans, onGroup: report)
         }
+      }
+      store = opened.0
+      if opened.at != set { Self.warn(thatTheStoreIsAt: opened.at, logger) }
     } catch let error as StoreError where error.needsMending {
       // The status tells a service manager not to start this coordinator again.
       throw CommandFailure(.needsMending, error.message.onOneLine)
@@ -52,6 +57,14 @@ extension ProcessTelemetry {
     registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
     return (store, coordinator)
   }
+
+  /// The settings name the place that the store had before a move.
+  private static func warn(thatTheStoreIsAt place: StorePlace, _ logger: Logger) {
+    let setting = if case .postgres(let address) = place { address } else { "sqlite" }
+    logger.warning(
+      "the store has moved, and this coordinator uses it where it is now: write 'store: \(setting)' into coordinator.yaml, or set BATON_STORE"
+    )
+  }
 }
 
 extension StoreError {
@@ -59,7 +72,8 @@ extension StoreError {
   fileprivate var needsMending: Bool {
     switch code {
     case .refused, .newerVersion, .corrupt: true
-    case .notFound, .locked, .cannotWrite, .unknown, .superseded, .overloaded, .wentBackwards, .moved, .unavailable:
+    case .notFound, .locked, .cannotWrite, .unknown, .superseded, .overloaded, .wentBackwards, .moved, .unavailable,
+      .relocated:
       false
     }
   }

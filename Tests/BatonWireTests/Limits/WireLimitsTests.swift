@@ -1,6 +1,7 @@
 import BatonModel
 import ContractRows
 import Foundation
+import HostFixtures
 import Testing
 
 @testable import BatonWire
@@ -18,66 +19,14 @@ import Testing
   }
 
   private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
-  private static func gpus(_ count: Int) -> [GPU] {
-    (0..<count).map { GPU(id: "\($0)", name: "gpu", memoryBytes: 1) }
-  }
-  private static func labels(_ count: Int) -> [String: String] {
-    Dictionary((0..<count).map { ("label-\($0)", "value") }) { first, _ in first }
-  }
 
-  private static let ofHello = [
-    WireLimits.hostName, WireLimits.incarnation, WireLimits.version, WireLimits.secret, WireLimits.receipts,
-    WireLimits.sandboxProblem, WireLimits.hello,
-    WireLimits.runningLaunches, WireLimits.launchGPUs, WireLimits.slots, WireLimits.labels, WireLimits.labelName,
-    WireLimits.labelValue, WireLimits.gpus, WireLimits.gpuText, WireLimits.owner,
-  ]
-
-  /// A hello with `count` of the thing that `limit` bounds.
-  private static func hello(_ count: Int, of limit: WireLimit) -> Hello {
-    hello { hello in
-      switch limit {
-      case WireLimits.hostName: hello.host = HostName(text(count))
-      case WireLimits.incarnation: hello.incarnation = Incarnation(text(count))
-      case WireLimits.version: hello.version = text(count)
-      case WireLimits.secret: hello.secret = [UInt8](repeating: 7, count: count)
-      case WireLimits.receipts:
-        hello.receipts = (0..<count).map { Receipt(store: "s\($0)", tenure: 1, sequence: 1) }
-      case WireLimits.sandboxProblem: hello.capabilities.sandbox = HostSandbox(problem: text(count))
-      case WireLimits.hello:
-        let rest = count - bare - hello.version.utf8.count
-        hello.capabilities.handlers = [IdentifierPattern(trusted: text(rest))]
-      case WireLimits.runningLaunches:
-        hello.running = Array(repeating: RunningLaunch(launch: launch), count: count)
-      case WireLimits.launchGPUs: hello.running = [RunningLaunch(launch: launch, gpus: Array(0..<count))]
-      case WireLimits.slots: hello.capabilities.slots = count
-      case WireLimits.labels: hello.conditions.labels.value = labels(count)
-      case WireLimits.labelName: hello.conditions.labels.value = [text(count): ""]
-      case WireLimits.labelValue: hello.conditions.labels.value = ["name": text(count)]
-      case WireLimits.gpus: hello.conditions.gpus.value = gpus(count)
-      case WireLimits.gpuText: hello.conditions.gpus.value = [GPU(id: "0", name: text(count), memoryBytes: 0)]
-      case WireLimits.owner: hello.conditions.owner = .paused(by: text(count), until: nil)
-      default: Issue.record("no hello has \(limit.name)")
-      }
-    }
-  }
-
-  /// The bytes of all texts in a hello without handlers, except its version.
-  private static let bare: Int = {
-    let conditions = Conditions.assumed
-    let texts = [
-      conditions.power.source, conditions.power.raw, conditions.battery.source, conditions.battery.raw,
-      conditions.lowPowerMode.source, conditions.lowPowerMode.raw, conditions.thermal.source, conditions.thermal.raw,
-      conditions.network.source, conditions.network.raw, conditions.isIdle.source, conditions.isIdle.raw,
-      conditions.gpus.source, conditions.gpus.raw, conditions.labels.source, conditions.labels.raw,
-    ]
-    return texts.reduce(0) { $0 + $1.utf8.count }
-  }()
-
-  @Test(.refuses(25), arguments: ofHello) func `a hello is taken at each limit and refused over it`(
+  @Test(.refuses(25), arguments: HelloLimits.all) func `a hello is taken at each limit and refused over it`(
     limit: WireLimit
   ) throws {
-    _ = try Self.hello(limit.most, of: limit).heldToLimits()
-    let error = #expect(throws: WireError.self) { try Self.hello(limit.most + 1, of: limit).heldToLimits() }
+    _ = try HelloLimits.change(Self.hello(), limit.most, of: limit).heldToLimits()
+    let error = #expect(throws: WireError.self) {
+      try HelloLimits.change(Self.hello(), limit.most + 1, of: limit).heldToLimits()
+    }
     let message = try #require(error?.message)
     #expect(message.utf8.count <= 1024)
     if limit != WireLimits.hostName {
@@ -88,13 +37,13 @@ import Testing
 
   /// The limits of which another test sends one more: of a worker's messages the ones that are cut here, a frame in
   /// MessageFuzzTests, the items of a request in the stores' conformance suite; of operators' calls all of them in
-  /// OperatorLimitTests.
+  /// OperatorLimitTests, but for the place of a store in MessageFuzzTests.
   private static let elsewhere = [
     WireLimits.readingText, WireLimits.text, WireLimits.textBytes, WireLimits.failure, WireLimits.detail,
     WireLimits.output, WireLimits.item, WireLimits.frame, WireLimits.pageItems, WireLimits.requestItems,
     WireLimits.requestItemBytes, WireLimits.principal, WireLimits.submissionID, WireLimits.payload,
     WireLimits.submissions, WireLimits.definitions, WireLimits.states, WireLimits.hostArgument, WireLimits.hostNumber,
-    WireLimits.certificate,
+    WireLimits.storePlace, WireLimits.certificate,
   ]
 
   @Test(.refuses(25)) func `every limit is in the table, and a test sends one more of it`() throws {
@@ -102,7 +51,7 @@ import Testing
       .appending(path: "../../../Sources/BatonWire/Limits/WireLimits.swift")
     let declared = try String(contentsOf: source, encoding: .utf8).matches(of: /static let \w+ = WireLimit\(/).count
     #expect(declared > 30 && declared == WireLimits.all.count)
-    #expect(Set(Self.ofHello + Self.elsewhere) == Set(WireLimits.all))
+    #expect(Set(HelloLimits.all + Self.elsewhere) == Set(WireLimits.all))
   }
 
   @Test(.refuses(25)) func `the detail of an expiry and the output of a launch are cut at their limits`() throws {

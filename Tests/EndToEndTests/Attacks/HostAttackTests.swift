@@ -190,6 +190,44 @@ extension EndToEnd {
       #expect(await worker.hears { if case .endingCommitted(launch) = $0 { true } else { nil } } == true)
     }
 
+    @Test(
+      "What a host sends beyond a limit is refused by the coordinator process with the limit's name, or cut",
+      .refuses(25))
+    func limits() async throws {
+      let fleet = try fleet()
+      let identity = try await fleet.joined("large")
+      try await fleet.changingNothing("a hello with one more than each limit") {
+        for limit in HelloLimits.all {
+          let worker = try HostileWorker(fleet, as: identity)
+          worker.say(.hello(HelloLimits.change(HostileWorker.hello("large"), limit.most + 1, of: limit)))
+          let why = await worker.refusal()
+          // A name that is too long is not that of the certificate either, which is looked at first.
+          let expected = limit == WireLimits.hostName ? "is for another host" : "\(limit.most)"
+          #expect(why?.contains(expected) == true, "\(limit.name): \(why as Any)")
+          worker.close()
+          await worker.ended()
+        }
+      }
+      let worker = try HostileWorker(fleet, as: identity)
+      defer { worker.close() }
+      worker.say(.hello(HostileWorker.hello("large")))
+      try fleet.processes.write("identifier: com.held.large\nkind: continued\ntitle: Large\n", to: "large.yaml")
+      #expect(try await fleet.processes.baton("submit", "-f", "large.yaml").status == 0)
+      let launch = try #require(
+        await worker.hears { if case .launch(let assignment) = $0 { assignment.launch } else { nil } })
+      let text = String(repeating: "x", count: WireLimits.failure.most + 1)
+      func longest() async throws -> Set<Int> {
+        let shown = try await fleet.processes.baton("show", "com.held.large", "-o", "json").output
+        return Set(shown.matches(of: /x{100,}/).map(\.0.count))
+      }
+      worker.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 1, subtitle: text)))
+      #expect(await worker.hears { if case .committed(launch, batch: 0) = $0 { true } else { nil } } == true)
+      #expect(try await longest() == [WireLimits.text.most])
+      worker.say(.ended(Ending(launch: launch, outcome: .failed(text))))
+      #expect(await worker.hears { if case .endingCommitted(launch) = $0 { true } else { nil } } == true)
+      #expect(try await longest().contains(WireLimits.failure.most))
+    }
+
     @Test("A receipt that a host forges does not pause the fleet", .refuses(12))
     func receipts() async throws {
       let fleet = try fleet()
