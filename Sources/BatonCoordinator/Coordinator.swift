@@ -81,7 +81,8 @@ package final class Coordinator: Sendable {
     state = Mutex(
       State(
         core: CoordinatorCore(
-          leaseTerm: settings.leaseTerm, embeddedHost: settings.embeddedHost, isShared: store.isShared)))
+          leaseTerm: settings.leaseTerm, embeddedHost: settings.embeddedHost, isShared: store.isShared,
+          rules: settings.rules)))
     steadyClock = Mutex(SteadyClock(resuming: nil, at: clocks.now(), boot: clocks.boot()))
   }
 

@@ -15,6 +15,8 @@ package struct CoordinatorSettings: Sendable {
   /// The identifiers that may be defined; empty means all of them.
   package var permittedIdentifiers: [IdentifierPattern]
   package var retention: RetentionLimits
+  /// How the dispatcher chooses among hosts and among requests.
+  package var rules = DispatchRules()
   /// The most workers that may be connected at once.
   package var workers = 10_000
   /// The key in the store's folder that signs the receipts of this store; nil draws a random key.

@@ -8,6 +8,7 @@ package struct Explaining {
   package var record: RequestRecord
   package var position: Int?
   package var order: Explanation.Order?
+  package var reservation: Explanation.Reservation?
   /// The obstacles of the request and of the fleet, with times on the wall clock.
   private let own: [Obstacle]
   private var hosts: [ExplainedHost] = []
@@ -21,9 +22,11 @@ package struct Explaining {
 
   /// - Parameter own: the obstacles that keep the request from starting on any host.
   package init(
-    record: RequestRecord, own: [Obstacle], position: Int? = nil, order: Explanation.Order? = nil
+    record: RequestRecord, own: [Obstacle], position: Int? = nil, order: Explanation.Order? = nil,
+    reservation: Explanation.Reservation? = nil
   ) {
     (self.record, self.own, self.position, self.order) = (record, own, position, order)
+    self.reservation = reservation
     steps = own.count
   }
 
@@ -52,7 +55,7 @@ package struct Explaining {
     let sorted = hosts.sorted { ($0.nearness, $0.host.name) < ($1.nearness, $1.host.name) }
     return Explanation(
       record: record, verdict: verdict, lines: own.map { line($0) } + sorted.flatMap(\.lines), position: position,
-      advice: advice, order: order)
+      advice: advice, order: order, reservation: reservation)
   }
 
   private func line(_ obstacle: Obstacle, _ host: Host? = nil, _ lastSeenAt: Timestamp? = nil) -> Explanation.Line {

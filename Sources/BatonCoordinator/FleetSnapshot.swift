@@ -46,6 +46,15 @@ struct FleetSnapshot: Sendable {
 
   func onWallClock(_ obstacle: Obstacle) -> Obstacle { obstacle.shifted(by: now.date - now.steady) }
 
+  /// What a ready request has reserved: the host that its class has booked for it.
+  func reservation(of record: RequestRecord) -> Explanation.Reservation? {
+    let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
+    guard record.state == .ready, let name = dispatcher.bookings[requirementClass],
+      let booking = dispatcher.hosts[name]?.booking, booking.first.request ?? record.id == record.id
+    else { return nil }
+    return Explanation.Reservation(host: name, expectedAt: now.moment.date(ofSteady: booking.dueAt))
+  }
+
   /// The position among definitions of a pending request.
   func order(of record: RequestRecord) -> Explanation.Order {
     let own = dispatcher.turn(of: RequirementClass(definition: record.definition, priority: record.priority))
@@ -53,7 +62,8 @@ struct FleetSnapshot: Sendable {
     return Explanation.Order(
       lastUsedAt: lastUse.map { now.moment.date(ofSteady: $0) },
       hasRecentUse: Policy.hasRecentUse(lastUse, at: now.steady),
-      classesAhead: dispatcher.turns.count { $0.outranks(own) })
+      classesAhead: dispatcher.turns.count { $0.outranks(own) },
+      agedPriority: own.priority == record.priority ? nil : own.priority)
   }
 }
 

@@ -65,6 +65,26 @@ package enum JobSchema {
             "pattern": "^[^\\u0000-\\u001f\\u007f]{0,255}$"
           }
         },
+        "preferredLabels": {
+          "description": "Labels that the host had better have, each a value, or a value and its weight, such as {disk: {value: nvme, weight: 10}}. Hosts with the highest sum of weights go first.",
+          "type": "object",
+          "maxProperties": 64,
+          "propertyNames": {"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"},
+          "additionalProperties": {
+            "type": ["string", "number", "boolean", "object"],
+            "pattern": "^[^\\u0000-\\u001f\\u007f]{0,255}$",
+            "required": ["value"],
+            "additionalProperties": false,
+            "properties": {
+              "value": {
+                "description": "The value of the label.",
+                "type": ["string", "number", "boolean"],
+                "pattern": "^[^\\u0000-\\u001f\\u007f]{0,255}$"
+              },
+              "weight": {"description": "How much it is preferred. Default: 1.", "type": "integer", "minimum": 1, "maximum": 1000}
+            }
+          }
+        },
         "requiresIdle": {
           "description": "Runs only on a host whose user is away and whose load is low. Default: true for kind processing, false for the others.",
           "type": "boolean"

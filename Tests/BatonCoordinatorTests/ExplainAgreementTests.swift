@@ -28,6 +28,34 @@ import Testing
     #expect((Self.fleets / 10...Self.fleets * 9 / 10).contains(starts), "\(starts) of \(Self.fleets) start")
   }
 
+  @Test func `it holds too on hosts that are reserved`() {
+    var (starts, kept) = (0, 0)
+    for seed in 0..<UInt64(3_000) {
+      var draw = FleetDraw(seed: seed)
+      var desk = draw.fleet()
+      desk.learn(98, Desk.job("com.example.wide", .processing) { $0.requirements.slots = draw.number(1...3) })
+      let definition = draw.definition()
+      desk.learn(99, definition)
+      desk.dispatcher.noteReady(ready(98, .utility))
+      // The hosts stay connected for so long.
+      for _ in 0..<7 {
+        desk.advance(.seconds(10))
+        for name in desk.dispatcher.hosts.keys.sorted() { _ = desk.dispatcher.heartbeat(1, from: name, at: desk.now) }
+        desk.tick()
+      }
+      if desk.dispatcher.reservedHosts == 0 { continue }
+      let one = ready(99, draw.one(of: Priority.allCases))
+      desk.dispatcher.noteReady(one)
+      let (fleet, hosts) = desk.dispatcher.obstacles(for: definition, of: one)
+      let isFree = fleet.isEmpty && hosts.contains { $0.1.isEmpty }
+      let isKept = hosts.contains { $0.1.contains { $0.kind == .reserved } }
+      let reserved = desk.dispatcher.reserve(one, count: 1)
+      #expect(reserved.isEmpty == !isFree, "seed \(seed): \(fleet) \(hosts), reserved \(reserved)")
+      (starts, kept) = (starts + (isFree ? 1 : 0), kept + (isKept && !isFree ? 1 : 0))
+    }
+    #expect(starts >= 20 && kept >= 20, "\(starts) start, and \(kept) are kept off: too few to say anything")
+  }
+
   @Test func `the dispatch loop starts a ready request exactly then too`() {
     for seed in 0..<UInt64(2_000) {
       var draw = FleetDraw(seed: seed)

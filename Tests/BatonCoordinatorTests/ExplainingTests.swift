@@ -77,7 +77,9 @@ import Testing
 
   @Test func `an explanation of a small fleet fits into one page, and into one message`() throws {
     var explanation = explain([on(Self.a, .hostDraining)])
-    explanation.order = Explanation.Order(lastUsedAt: Self.noon, hasRecentUse: true, classesAhead: 2)
+    explanation.order = Explanation.Order(
+      lastUsedAt: Self.noon, hasRecentUse: true, classesAhead: 2, agedPriority: .utility)
+    explanation.reservation = Explanation.Reservation(host: Self.a, expectedAt: Self.noon + .seconds(60))
     #expect(try explanation.pages.count == 1)
     #expect(try Explanation(pages: explanation.pages) == explanation)
     #expect(try Explanation(explanation.fittingIntoOneMessage) == explanation)

@@ -26,12 +26,12 @@ import Testing
     #expect(desk.dispatcher.reserveReady(limit: 9).map(\.requirementClass) == [ready(2, .background)])
   }
 
-  @Test func `another host is asked for an instance that is evicted from the roomiest one`() {
+  @Test func `another host is asked for an instance that is evicted from the fullest one`() {
     var desk = Desk()
     desk.tick()
     desk.learn(1, Desk.job("com.example.x.*") { $0.maxRunning = 1 })
-    desk.attach(Desk.hello("a", "a1", slots: 8))
-    desk.attach(Desk.hello("b", "b1", slots: 2))
+    desk.attach(Desk.hello("a", "a1", slots: 2))
+    desk.attach(Desk.hello("b", "b1", slots: 8))
     desk.dispatcher.noteReady(ready(1))
     let first = desk.dispatcher.reserveReady(limit: 9)
     #expect(first.map(\.host) == [Self.a])

@@ -110,6 +110,60 @@ import Testing
     #expect(desk.dispatcher.mayStartAtOnce(ready(3, .background)))
   }
 
+  @Test
+  func `a waiting request rises one priority after each hour, by the steady clock, and asks no other to give way`() {
+    var desk = desk((.background, .userInitiated))
+    let first = WaitingHead(RequestID(1), since: desk.clocks.steady)
+    desk.dispatcher.noteReady(ready(1, .background), first: first)
+    func priority() -> Priority { desk.dispatcher.turn(of: ready(1, .background)).priority }
+    for (seconds, expected) in [(3_599, Priority.background), (1, .utility), (3_599, .utility), (1, .userInitiated)] {
+      desk.advance(.seconds(seconds))
+      desk.tick()
+      #expect(priority() == expected)
+    }
+    desk.advance(.seconds(90_000))
+    desk.tick()
+    #expect(priority() == .userInitiated)
+    desk.attach(Desk.hello(slots: 1))
+    #expect((1...3).map { _ in served(&desk) } == [2, 1, 2].map { [DefinitionID($0)] }, "they take turns")
+    #expect(desk.dispatcher.reserveReady(limit: 0) == [], "nothing is asked to give way")
+  }
+
+  @Test func `a step of the wall clock makes no request older`() {
+    var desk = desk((.background, .userInitiated))
+    let now = Now(instant: desk.now, date: desk.date + .seconds(400_000), steady: desk.clocks.steady)
+    _ = desk.dispatcher.tick(at: now)
+    #expect(desk.dispatcher.turn(of: ready(1, .background)).priority == .background)
+  }
+
+  @Test func `the next request of a class has its own age, and ageing can be off`() {
+    var desk = desk((.background, .userInitiated))
+    desk.dispatcher.noteReady(ready(1, .background), first: WaitingHead(RequestID(1), since: desk.clocks.steady))
+    desk.advance(.seconds(3_600))
+    desk.tick()
+    desk.attach(Desk.hello(slots: 2))
+    let reservation = desk.dispatcher.reserve(ready(1, .background), count: 1)[0]
+    let next = WaitingHead(RequestID(2), since: desk.clocks.steady)
+    _ = desk.dispatcher.settle(
+      reservation, with: [Desk.assignment(1, of: 1, priority: .background)], hasMore: true, first: next)
+    #expect(desk.dispatcher.turn(of: ready(1, .background)).priority == .background)
+    #expect(Priority.background.aged(by: .seconds(90_000), step: nil) == .background)
+    #expect(Priority.utility.aged(by: .seconds(10), step: .seconds(1)) == .userInitiated)
+    #expect(Priority.background.aged(by: .seconds(-10), step: .seconds(1)) == .background)
+  }
+
+  @Test func `a request with a date does not count as old because its date is`() {
+    var desk = desk((.background, .userInitiated))
+    desk.dispatcher.noteReady(ready(1, .background), first: WaitingHead(RequestID(1), since: nil))
+    #expect(desk.dispatcher.turn(of: ready(1, .background)).priority == .background)
+    desk.advance(.seconds(3_600))
+    desk.tick()
+    desk.dispatcher.noteReady(ready(1, .background), first: WaitingHead(RequestID(1), since: nil))
+    #expect(desk.dispatcher.turn(of: ready(1, .background)).priority == .utility)
+    desk.dispatcher.noteReady(ready(1, .background), first: WaitingHead(RequestID(2), since: nil))
+    #expect(desk.dispatcher.turn(of: ready(1, .background)).priority == .background)
+  }
+
   @Test func `what explain counts is the order of the claims, on random fleets`() {
     for seed in 0..<UInt64(500) {
       var draw = FleetDraw(seed: seed)

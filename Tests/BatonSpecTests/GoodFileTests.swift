@@ -39,7 +39,11 @@ struct GoodFileTests {
     let expected = definition("com.example.photos.export.*", .continued) {
       $0.title = "Exporting photos"
       $0.subtitle = "All of them"
-      $0.requirements = Requirements(externalPower: true, network: .any, gpu: GPURequirement(), slots: 2)
+      $0.requirements = Requirements(
+        externalPower: true, network: .any, gpu: GPURequirement(), slots: 2, labels: ["zone": "garage", "floor": "2"],
+        preferredLabels: [
+          "disk": PreferredLabel("nvme", weight: 10), "quiet": PreferredLabel("true"), "rack": PreferredLabel("7"),
+        ])
       $0.strategy = .fail
       $0.priority = .background
       $0.budget = .seconds(5_400)

@@ -8,7 +8,8 @@ import Testing
   private static let hot: [Query] = [
     .submission, .insertSubmission, .identifier, .insertIdentifier, .advanceIdentifier, .waitingOfIdentifier,
     .liveOfIdentifier, .insertRequest, .replaceRequest, .setPayload, .clearPayload, .insertEvent, .pattern,
-    .share, .setShare, .definition, .leaseHolder, .oldestReady, .readyRequest, .startRequest, .insertLaunch,
+    .share, .setShare, .definition, .leaseHolder, .oldestReady, .headOfClass, .readyRequest, .startRequest,
+    .insertLaunch,
     .noteFirstLaunch, .due, .dueDates, .nextEligible, .nextDate, .anyReady, .waitingRequestByID, .standing, .firstBatch,
     .setProgress, .resetLosses,
     .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
@@ -57,6 +58,7 @@ import Testing
     #expect(try await plan(.oldestReady).contains { $0.contains("request_ready (definition=? AND priority=?)") })
     #expect(
       try await plan(.oldestReadyPermitted).contains { $0.contains("request_ready (definition=? AND priority=?)") })
+    #expect(try await plan(.headOfClass).contains { $0.contains("request_ready ((definition,priority)>(?,?))") })
     #expect(try await plan(.due).contains { $0.contains("request_eligible (eligible_at<?)") })
     #expect(try await plan(.dueDates).contains { $0.contains("request_dated (earliest_at<?)") })
     #expect(try await plan(.nextEligible).contains { $0.contains("request_eligible") })

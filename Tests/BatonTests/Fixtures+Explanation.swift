@@ -45,10 +45,12 @@ extension Explanation {
       line("zeta", .hostAway), line("zeta", .kindNotAccepted(.refresh)),
       line("zeta", .lowPowerMode, "platform profile", age: 1),
       line("zeta", .batteryLow(percent: 12), "sysfs", "BAT0/capacity=12", age: 1),
+      line("zeta", .reserved(for: IdentifierPattern("com.example.wide.*")!, until: now + .seconds(120)), age: 1),
     ], position: 3,
     advice: "3 changes start it: wait, or declare 'allowFrequent: true' (rateLimited ends by itself); baton resume; "
       + "on zeta: wait until it is back",
-    order: Order(lastUsedAt: now + .seconds(-3 * 86_400), hasRecentUse: false, classesAhead: 2))
+    order: Order(lastUsedAt: now + .seconds(-3 * 86_400), hasRecentUse: false, classesAhead: 2, agedPriority: .utility),
+    reservation: Reservation(host: HostName("epsilon"), expectedAt: now + .seconds(300)))
 
   /// The obstacle as the coordinator explains it.
   static func line(

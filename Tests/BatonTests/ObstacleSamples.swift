@@ -37,6 +37,7 @@ extension Obstacle.Kind {
     case .hostHasNoGPU: .hostHasNoGPU(needed: GPURequirement(count: 2), suitable: 1)
     case .gpusInUse: .gpusInUse(needed: GPURequirement(count: 2), free: 1)
     case .givingWay: .givingWay
+    case .reserved: .reserved(for: IdentifierPattern("com.example.wide")!, until: now)
     }
   }
 }

@@ -16,6 +16,12 @@ extension JSONValue {
       "lastUsedAt": JSONValue(explanation.order?.lastUsedAt),
       "classesAhead": JSONValue(explanation.order?.classesAhead),
       "priority": JSONValue(explanation.record.priority.name),
+      "countsAs": JSONValue(explanation.order.map { ($0.agedPriority ?? explanation.record.priority).name }),
+      "reservation": explanation.reservation.map { reservation in
+        [
+          "host": JSONValue(reservation.host.rawValue), "expectedAt": JSONValue(reservation.expectedAt),
+        ]
+      } ?? .null,
       "advice": JSONValue(explanation.advice.isEmpty ? nil : explanation.advice),
       "obstacles": .array(explanation.lines.map { JSONValue($0) }),
       "hosts": .array(

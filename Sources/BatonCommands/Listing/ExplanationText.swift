@@ -42,13 +42,23 @@ struct ExplanationText {
 
   private var verdict: [String] {
     [style.bold("\(explanation.record.name):") + " " + sentence] + (explanation.position.map { [$0.queueText] } ?? [])
-      + order
+      + order + reservation
   }
 
   /// Why the request goes before or after the requests of other definitions.
   private var order: [String] {
     guard let order = explanation.order else { return [] }
-    return "priority \(explanation.record.priority.name); \(order.text(at: item.now))".wrapped(to: width)
+    let aged = order.agedPriority.map { ", which counts as \($0.name) because of the wait" } ?? ""
+    return "priority \(explanation.record.priority.name)\(aged); \(order.text(at: item.now))".wrapped(to: width)
+  }
+
+  /// What the request has reserved.
+  private var reservation: [String] {
+    guard let reservation = explanation.reservation else { return [] }
+    let text =
+      "it has waited long, and has reserved \(reservation.host.rawValue.onOneLine): "
+      + "room is expected there \(reservation.expectedAt.dated(from: item.now))"
+    return text.wrapped(to: width)
   }
 
   /// The verdict as a sentence. What the request waits for is left out, because the sections below name it.

@@ -143,12 +143,16 @@ extension Coordinator: OperatorAPI {
     let definition = record.state.isPending ? try await store.definition(record.definition) : nil
     var explaining = Explaining(
       record: record, own: own(record, definition, in: fleet), position: try await store.position(of: record.id),
-      order: definition == nil ? nil : fleet.order(of: record))
+      order: definition == nil ? nil : fleet.order(of: record), reservation: fleet.reservation(of: record))
     let revoked = revokedHosts
     for (index, name) in fleet.hostNames.enumerated() {
       guard let state = fleet.host(name) else { continue }
       let obstacles =
-        definition.map { state.obstacles(for: $0, record.identifier, record.priority, by: record.principal) } ?? []
+        definition.map {
+          fleet.dispatcher.obstacles(
+            on: state, for: $0, RequirementClass(definition: record.definition, priority: record.priority),
+            record.identifier, by: record.principal)
+        } ?? []
       explaining.add(
         state.host, lastSeenAt: fleet.lastSeenAt(name), isRevoked: revoked.contains(name),
         obstacles.map(fleet.onWallClock))

@@ -297,6 +297,15 @@ package struct Explanation: Hashable, Sendable {
     package var hasRecentUse: Bool
     /// How many classes with ready requests go before its own class, because of their priority or their recent use.
     package var classesAhead = 0
+    /// The priority that counts, because the first request of the class has waited long; nil if it is its own.
+    package var agedPriority: Priority?
+  }
+
+  /// A host that the request has reserved, because it has waited long and has found no room.
+  package struct Reservation: Hashable, Sendable {
+    package var host: HostName
+    /// When room is expected there, on the wall clock.
+    package var expectedAt: Timestamp
   }
 
   package var record: RequestRecord
@@ -310,6 +319,7 @@ package struct Explanation: Hashable, Sendable {
   package var advice = ""
   /// The order among definitions; nil if the request is not pending.
   package var order: Order?
+  package var reservation: Reservation?
 }
 
 /// No coordinator answers at the address, or it does not accept the token. Clients learn this within five seconds.

@@ -227,10 +227,15 @@ extension Explanation {
       $0.verdict = verdict.rawValue
       if let position { $0.position = Int64(position) }
       $0.advice = advice
+      if let reservation {
+        $0.reservedHost = reservation.host.rawValue
+        $0.reservedUntil = reservation.expectedAt.nanoseconds
+      }
       guard let order else { return }
       if let lastUsedAt = order.lastUsedAt { $0.lastUsedAt = lastUsedAt.nanoseconds }
       $0.hasRecentUse_p = order.hasRecentUse
       $0.classesAhead = Int64(order.classesAhead)
+      if let priority = order.agedPriority { $0.countsAs = priority.name }
     }
   }
 
@@ -291,7 +296,11 @@ extension Explanation {
       order: proto.hasHasRecentUse_p
         ? Order(
           lastUsedAt: proto.hasLastUsedAt ? Timestamp(nanoseconds: proto.lastUsedAt) : nil,
-          hasRecentUse: proto.hasRecentUse_p, classesAhead: Int(proto.classesAhead)) : nil)
+          hasRecentUse: proto.hasRecentUse_p, classesAhead: Int(proto.classesAhead),
+          agedPriority: proto.hasCountsAs ? Priority(name: proto.countsAs) : nil) : nil,
+      reservation: proto.hasReservedHost
+        ? Reservation(
+          host: HostName(proto.reservedHost), expectedAt: Timestamp(nanoseconds: proto.reservedUntil)) : nil)
   }
 }
 

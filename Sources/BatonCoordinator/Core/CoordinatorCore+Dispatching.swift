@@ -70,7 +70,8 @@ extension CoordinatorCore {
       nextDue.join(answer.nextDue)
       perform(
         dispatcher.settle(
-          reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting))
+          reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting,
+          first: answer.first))
       if answer.isMoved { moved(reservation.lease) }
     }
     started(answers.flatMap(\.assignments))

@@ -57,7 +57,9 @@ extension CoordinatorCore {
   }
 
   mutating func noteReady(_ ready: ReadyRecord) {
-    for requirementClass in ready.classes { dispatcher.noteReady(requirementClass) }
+    for requirementClass in ready.classes {
+      dispatcher.noteReady(requirementClass, first: ready.first[requirementClass])
+    }
     nextDue.join(ready.nextDue)
     wantDispatch()
   }

@@ -70,7 +70,7 @@ extension CoordinatorCore {
     else {
       if mustStart {
         offer.refusal = .immediateRunIneligible(
-          obstacles(for: stored.definition, submission, requirementClass.priority, at: now))
+          obstacles(for: stored.definition, submission, requirementClass, at: now))
       }
       return .offered(offer, nil, mustStart: mustStart)
     }
@@ -81,10 +81,10 @@ extension CoordinatorCore {
 
   /// Every obstacle of the fleet and of its hosts, with times on the wall clock.
   private func obstacles(
-    for definition: Definition, _ submission: Submission, _ priority: Priority, at now: Moment
+    for definition: Definition, _ submission: Submission, _ requirementClass: RequirementClass, at now: Moment
   ) -> [HostObstacle] {
     let (fleet, hosts) = dispatcher.obstacles(
-      for: definition, submission.identifier, priority, by: submission.principal)
+      for: definition, submission.identifier, by: submission.principal, of: requirementClass)
     // The hosts that are nearest to taking the request come first; hosts of equal nearness stay in the order of their
     // names.
     let sorted = Nearness.allCases.flatMap { nearness in hosts.filter { Nearness($0.1) == nearness } }

@@ -103,9 +103,9 @@ package struct CoordinatorCore: Sendable {
   ///   - coordinatorTerm: how long a coordinator may be silent before another one takes over.
   package init(
     leaseTerm: Duration, embeddedHost: HostName? = nil, isShared: Bool = false,
-    coordinatorTerm: Duration = .seconds(5)
+    coordinatorTerm: Duration = .seconds(5), rules: DispatchRules = DispatchRules()
   ) {
-    dispatcher = Dispatcher(leaseTerm: leaseTerm)
+    dispatcher = Dispatcher(leaseTerm: leaseTerm, rules: rules)
     standing = Standing(isShared: isShared, term: coordinatorTerm)
     self.embeddedHost = embeddedHost
   }

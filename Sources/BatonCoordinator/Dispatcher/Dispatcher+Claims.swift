@@ -15,6 +15,13 @@ extension Dispatcher {
     var news: Int
     /// The number of the reservation in `openClaims`.
     var number: Int
+    /// Where the class stood in the order of turns before; nil if the reservation is no turn of the class.
+    var turnBefore: TurnBefore?
+
+    struct TurnBefore: Hashable, Sendable {
+      var servedAt: Int
+      var waitingSince: Instant
+    }
 
     package var host: HostName { lease.host }
   }
@@ -26,14 +33,30 @@ extension Dispatcher {
   ///     singly.
   ///   - priority: the priority of the request; nil stands for the priority of its definition.
   ///   - principal: who submitted the request, if that is known: owners of hosts may limit that.
+  ///   - requirementClass: the class of the request, if it is known. A request whose class is not known stands behind
+  ///     all others of its priority.
   package func obstacles(
     for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil,
-    by principal: String? = nil
+    by principal: String? = nil, of requirementClass: RequirementClass? = nil
   ) -> (fleet: [Obstacle], hosts: [(HostName, [Obstacle])]) {
     let byHost = hosts.keys.sorted().map { name in
-      (name, hosts[name].map { $0.obstacles(for: definition, identifier, priority, by: principal) } ?? [])
+      let found = hosts[name].map {
+        obstacles(on: $0, for: definition, requirementClass, identifier, priority, by: principal)
+      }
+      return (name, found ?? [])
     }
     return (fleetObstacles(for: definition), byHost)
+  }
+
+  /// Every obstacle of one host, as in `obstacles`.
+  package func obstacles(
+    on state: HostState, for definition: Definition, _ requirementClass: RequirementClass?,
+    _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil, by principal: String? = nil
+  ) -> [Obstacle] {
+    let priority = requirementClass?.priority ?? priority
+    return state.obstacles(
+      for: definition, identifier, priority, by: principal,
+      asker: asker(requirementClass, definition, priority, on: state))
   }
 
   /// The obstacles that concern the whole fleet.
@@ -58,8 +81,12 @@ extension Dispatcher {
     var reservations: [Reservation] = []
     var left = limit
     for requirementClass in turns.map(\.requirementClass) where left > 0 {
-      let made = reserve(requirementClass, count: left)
+      var made = reserve(requirementClass, count: left)
       guard !made.isEmpty else { continue }
+      let before = ready[requirementClass].map {
+        Reservation.TurnBefore(servedAt: $0.servedAt, waitingSince: $0.waitingSince)
+      }
+      for index in made.indices { made[index].turnBefore = before }
       turn += 1
       ready[requirementClass]?.servedAt = turn
       ready[requirementClass]?.waitingSince = now.instant
@@ -69,7 +96,7 @@ extension Dispatcher {
     return reservations + reservationsForRelief()
   }
 
-  /// Reserves places for at most `count` launches of a class, on the hosts with the most free slots first.
+  /// Reserves places for at most `count` launches of a class, on the hosts that suit it best (`HostOffer`).
   /// - Parameters:
   ///   - identifier: the identifier of the only request that the places are for, if it is known.
   ///   - principal: who submitted that request.
@@ -80,19 +107,30 @@ extension Dispatcher {
       return []
     }
     var left = min(count, definition.maxRunning.map { $0 - runningByPattern[definition.pattern, default: 0] } ?? count)
-    var reservations: [Reservation] = []
-    for name in hostsByFreeSlots() where left > 0 {
+    var offers = offers(for: definition, requirementClass)
+    var taken: [(lease: HostLease, places: [[Int]])] = []
+    while left > 0, let name = offers.popBest()?.host {
       if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
-      let places = takePlaces(
-        on: name, for: definition, identifier, principal, requirementClass.priority, atMost: left)
-      guard !places.isEmpty, let lease = hosts[name]?.ownLease else { continue }
-      left -= places.count
-      reservations.append(
-        Reservation(
-          requirementClass: requirementClass, lease: lease, places: places,
-          news: ready[requirementClass]?.news ?? 0, number: openClaims.open()))
+      guard let state = hosts[name], let lease = state.ownLease,
+        obstacles(on: state, for: definition, requirementClass, identifier, by: principal).isEmpty
+      else { continue }
+      let gpus = takePlace(on: name, definition)
+      left -= 1
+      // The host that suits best usually suits best again.
+      if let index = taken.lastIndex(where: { $0.lease == lease }) {
+        taken[index].places.append(gpus)
+      } else {
+        taken.append((lease, [gpus]))
+      }
+      if let state = hosts[name], state.host.freeSlots > 0 {
+        offers.add(HostOffer(state, for: definition.requirements, requirementClass, rules.placement))
+      }
     }
-    return reservations
+    return taken.map { lease, places in
+      Reservation(
+        requirementClass: requirementClass, lease: lease, places: places,
+        news: ready[requirementClass]?.news ?? 0, number: openClaims.open())
+    }
   }
 
   /// Takes over the store's answer to a claim: the launches start on the reserved places, and the other places become
@@ -100,10 +138,15 @@ extension Dispatcher {
   /// - Parameters:
   ///   - hasMore: false if the class had no ready request left.
   ///   - hasFitting: true if a request that was left may run on the host; nil stands for the value of `hasMore`.
+  ///   - first: the first request that was left, if the store has said which one it is.
   package mutating func settle(
-    _ reservation: Reservation, with assignments: [Assignment], hasMore: Bool, hasFitting: Bool? = nil
+    _ reservation: Reservation, with assignments: [Assignment], hasMore: Bool, hasFitting: Bool? = nil,
+    first: WaitingHead? = nil
   ) -> [Effect] {
+    if let first { noteFirst(first, of: reservation.requirementClass) }
+    noteForBooking(reservation, assignments, hasMore: hasMore, hasFitting: hasFitting ?? hasMore)
     if hasMore, !(hasFitting ?? hasMore), assignments.count < max(1, reservation.places.count) { passOver(reservation) }
+    if assignments.isEmpty, !(hasFitting ?? hasMore) { giveTurnBack(reservation) }
     if let definition = definitions[reservation.requirementClass.definition] {
       for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
     }
@@ -124,7 +167,15 @@ extension Dispatcher {
     if let definition = definitions[reservation.requirementClass.definition] {
       for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
     }
+    giveTurnBack(reservation)
     openClaims.close(reservation.number)
+  }
+
+  /// A class of which nothing could start, because none of its requests may run on the host, has not been served.
+  private mutating func giveTurnBack(_ reservation: Reservation) {
+    guard let before = reservation.turnBefore, let present = ready[reservation.requirementClass] else { return }
+    ready[reservation.requirementClass]?.servedAt = min(before.servedAt, present.servedAt)
+    ready[reservation.requirementClass]?.waitingSince = min(before.waitingSince, present.waitingSince)
   }
 
   /// Starts a launch that the store has just claimed. Decisions that were made meanwhile (an expiry, a pause, a drain,
@@ -160,45 +211,6 @@ extension Dispatcher {
 
   func isPassedOver(_ name: HostName, for requirementClass: RequirementClass) -> Bool {
     ready[requirementClass]?.passedOver[name].map { now.instant < $0 } ?? false
-  }
-
-  private mutating func hostsByFreeSlots() -> [HostName] {
-    var free: [HostName: Int] = [:]
-    let names = hostNames { state in
-      guard state.link == .attached, state.isGranted, state.host.freeSlots > 0 else { return false }
-      free[state.host.name] = state.host.freeSlots
-      return true
-    }
-    // The names are sorted already, and a stable sort keeps that order.
-    return names.sorted { free[$0, default: 0] > free[$1, default: 0] }
-  }
-
-  private mutating func takePlaces(
-    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, _ principal: String?,
-    _ priority: Priority, atMost count: Int
-  ) -> [[Int]] {
-    var places: [[Int]] = []
-    while places.count < count, let state = hosts[name],
-      state.obstacles(for: definition, identifier, priority, by: principal).isEmpty
-    {
-      places.append(takePlace(on: name, definition))
-    }
-    return places
-  }
-
-  /// Holds the slots and GPUs that one launch needs, and returns the GPUs.
-  mutating func takePlace(on name: HostName, _ definition: Definition) -> [Int] {
-    let gpus = definition.requirements.gpu.flatMap { gpu in
-      hosts[name].map { state in
-        Array(state.host.suitableGPUs(for: gpu).filter { !state.host.usedGPUs.contains($0) }.prefix(gpu.count))
-      }
-    }
-    change(name) { state in
-      state.host.usedSlots += definition.requirements.slots
-      if let gpus { state.host.usedGPUs += gpus }
-    }
-    runningByPattern[definition.pattern, default: 0] += 1
-    return gpus ?? []
   }
 
   private mutating func free(_ gpus: [Int], on name: HostName, _ definition: Definition) {

@@ -4,7 +4,10 @@ package import BatonModel
 extension Dispatcher {
   /// Notes that the store has ended the launch, and frees what it held.
   package mutating func ended(_ launch: LaunchKey) {
-    if let host = places[launch], let state = change(host, { $0.launches[launch] }) ?? nil { charge(state, on: host) }
+    if let host = places[launch], let state = change(host, { $0.launches[launch] }) ?? nil {
+      charge(state, on: host)
+      learnDuration(of: state)
+    }
     release(launch)
   }
 
@@ -101,6 +104,7 @@ extension Dispatcher {
       known.launches[launch] = state
       known.host.usedSlots += definition?.requirements.slots ?? 1
       if !state.gpus.isEmpty { known.host.usedGPUs += state.gpus }
+      known.noteForBooking(launch, slots: definition?.requirements.slots ?? 1)
     }
     if let definition { runningByPattern[definition.pattern, default: 0] += 1 }
   }
@@ -111,7 +115,10 @@ extension Dispatcher {
       let state = change(host, { $0.launches.removeValue(forKey: launch) }) ?? nil
     else { return }
     let definition = definitions[state.requirementClass.definition]
-    change(host) { $0.giveBack(definition?.requirements.slots ?? 1, state.gpus) }
+    change(host) { known in
+      known.giveBack(definition?.requirements.slots ?? 1, state.gpus)
+      known.booking?.waitsFor[launch] = nil
+    }
     guard let pattern = definition?.pattern, let count = runningByPattern[pattern] else { return }
     runningByPattern[pattern] = count > 1 ? count - 1 : nil
   }

@@ -169,6 +169,7 @@ extension Dispatcher {
     defer { lastTickAt = now.instant }
     if let lastTickAt { noticeGap(now.instant - lastTickAt) }
     watchWaits()
+    keepBookings()
     return endLeases(at: now.instant) + enforceAllowances() + findStalls()
   }
 

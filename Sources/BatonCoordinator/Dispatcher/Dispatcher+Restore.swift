@@ -29,7 +29,9 @@ extension Dispatcher {
     for record in records {
       effects += hear(record, isOwn: record.owner == fleet.epoch, running[record.name] ?? [], at: instant)
     }
-    for requirementClass in fleet.readyClasses { noteReady(requirementClass) }
+    for requirementClass in fleet.readyClasses {
+      noteReady(requirementClass, first: fleet.firstReady[requirementClass])
+    }
     return effects
   }
 

@@ -15,9 +15,20 @@ extension Dispatcher {
   package func turn(of requirementClass: RequirementClass) -> Turn {
     let state = ready[requirementClass]
     return Turn(
-      requirementClass, hasRecentUse: hasRecentUse(requirementClass),
+      requirementClass, priority: agedPriority(of: requirementClass), hasRecentUse: hasRecentUse(requirementClass),
       hasWaitedLong: state.map { now.instant - $0.waitingSince >= Turn.longestWait } ?? false,
-      servedAt: state?.servedAt ?? turn)
+      servedAt: state?.servedAt ?? turn, since: state?.first.since ?? now.steady)
+  }
+
+  /// The priority that counts for a class: its own, or a higher one if its first request has waited for `ageAfter`.
+  ///
+  /// A class rises with its first request, because that one starts next; a request behind it rises when it is the
+  /// first. So no order among the requests of a class has to be kept or read: however many wait, a claim reads the
+  /// first one that it leaves. Only the order of starting changes. Whom a request may ask to give way (`relief`), and
+  /// who gives way to it, are decided by its own priority.
+  func agedPriority(of requirementClass: RequirementClass) -> Priority {
+    guard let first = ready[requirementClass]?.first else { return requirementClass.priority }
+    return requirementClass.priority.aged(by: now.steady - first.since, step: rules.ageAfter)
   }
 
   private func hasRecentUse(_ requirementClass: RequirementClass) -> Bool {
@@ -34,8 +45,8 @@ extension Dispatcher {
     let own = turn(of: requirementClass)
     // This is called for each submission, so the turns of other classes are computed only where they matter.
     return !ready.keys.contains { other in
-      other.priority > own.requirementClass.priority
-        || other.priority == own.requirementClass.priority && !own.goesFirst && turn(of: other).goesFirst
+      let priority = agedPriority(of: other)
+      return priority > own.priority || priority == own.priority && !own.goesFirst && turn(of: other).goesFirst
     }
   }
 }

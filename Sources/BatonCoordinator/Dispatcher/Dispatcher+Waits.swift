@@ -44,16 +44,18 @@ extension Dispatcher {
   private mutating func noteWait(of requirementClass: RequirementClass) {
     guard let definition = definitions[requirementClass.definition] else { return }
     waitWatch.histories[requirementClass, default: WaitHistory(since: waitWatch.since ?? now.date)]
-      .note(waitReasons(for: definition, requirementClass.priority), at: now.date)
+      .note(waitReasons(for: definition, requirementClass.priority, of: requirementClass), at: now.date)
   }
 
   /// The obstacles that keep requests of this definition from starting: those of the fleet, and those of the hosts
   /// that are nearest to taking the request. Empty if some host could take a request now.
-  func waitReasons(for definition: Definition, _ priority: Priority) -> [WaitReason] {
+  func waitReasons(
+    for definition: Definition, _ priority: Priority, of requirementClass: RequirementClass? = nil
+  ) -> [WaitReason] {
     let fleet = fleetObstacles(for: definition).map { WaitReason($0.code) }
     var found = WaitReasons()
     for state in hosts.values {
-      let obstacles = state.obstacles(for: definition, nil, priority)
+      let obstacles = obstacles(on: state, for: definition, requirementClass, nil, priority)
       if obstacles.isEmpty, fleet.isEmpty { return [] }
       found.add(state.host.name, obstacles)
     }

@@ -24,6 +24,7 @@ package struct Dispatcher: Sendable {
   }
 
   package var leaseTerm: Duration
+  package let rules: DispatchRules
   package internal(set) var hosts: [HostName: HostState] = [:]
   package internal(set) var definitions: [DefinitionID: Definition] = [:]
   package internal(set) var isPaused = false
@@ -50,22 +51,44 @@ package struct Dispatcher: Sendable {
   var use: [IdentifierPattern: DailyUse] = [:]
   /// What is known about how long batches take.
   var paces: [IdentifierPattern: Pace] = [:]
+  /// How long the last launches of each definition took, as far as this coordinator has seen.
+  var runs: [IdentifierPattern: RunLengths] = [:]
+  /// The host that each class has booked. `HostState.booking` has the rest.
+  var bookings: [RequirementClass: HostName] = [:]
+  /// How many hosts may still be examined for new bookings.
+  var bookingBudget = 0
   var waitWatch = WaitWatch()
   /// When a person last used each definition, on the steady clock.
   package internal(set) var lastUses: [IdentifierPattern: Timestamp] = [:]
   /// When a person last used each definition, as far as the store was told.
   var keptUses: [IdentifierPattern: Timestamp] = [:]
 
+  package init(leaseTerm: Duration, rules: DispatchRules = DispatchRules()) {
+    (self.leaseTerm, self.rules) = (leaseTerm, rules)
+  }
+
   package struct ReadyClass: Hashable, Sendable {
     /// The turn in which the class was last served. The class that was served longest ago is next.
     var servedAt: Int
     /// When the class was last served, or came to have ready requests.
     var waitingSince: Instant
+    /// The request that starts next, as far as is known.
+    var first: First
+    /// What the class remembers of its attempts to book a host.
+    var longWait = LongWait()
     /// Hosts where, as the store answered, no ready request of the class may run, each with the instant until which
     /// this answer is used. The next news of the class clears them.
     var passedOver: [HostName: Instant] = [:]
     /// The number of the class's latest news. An answer "no request left" from before the latest news is ignored.
     var news: Int
+
+    /// The first request of a class.
+    struct First: Hashable, Sendable {
+      /// nil if only the class is known, not its requests.
+      var request: RequestID?
+      /// Since when it waits, on the steady clock.
+      var since: Timestamp
+    }
   }
 }
 
@@ -101,6 +124,8 @@ package struct HostState: Sendable {
   var undelivered: [Assignment] = []
   /// The definitions that were sent on the current connection.
   var knownDefinitions: Set<DefinitionID> = []
+  /// What is kept free here for a request that has waited long.
+  var booking: Booking?
   /// What has been used of the host's own daily allowance, without the running launches.
   var use = DailyUse()
   /// Since when the connection has been away, as far as this coordinator saw it; nil after the host has been attached.
@@ -153,6 +178,8 @@ package struct RunningState: Hashable, Sendable {
   var checkpointAt: Instant
   var completedUnits: Int64?
   var totalUnits: Int64?
+  /// How many units were done when the launch started, or when this coordinator first saw it.
+  var startUnits: Int64 = 0
   /// The index of the last reported batch. A batch that is reported again is no progress.
   var lastBatch: Int?
   /// The request has committed a batch, in this launch or before. It is false after a restart of the coordinator until
@@ -181,6 +208,7 @@ package struct RunningState: Hashable, Sendable {
       expiring: assignment.pendingExpiry, isSimulated: assignment.isSimulated, startedSteady: now.steady,
       seenAt: now.instant)
     completedUnits = assignment.progress.completedUnits
+    startUnits = assignment.progress.completedUnits
     keepsCursor = assignment.progress.batches > 0
     totalUnits = assignment.progress.totalUnits
   }
@@ -194,6 +222,7 @@ package struct RunningState: Hashable, Sendable {
     isSuspect = known.isSuspect
     hasOverrun = known.hasOverrun
     lastBatch = known.lastBatch
+    startUnits = known.startUnits
     guard let awaySince else { return }
     let away = progressAt - awaySince
     progressAt = known.progressAt + away
@@ -233,11 +262,24 @@ extension Dispatcher {
   }
 
   /// Notes that a request of this class is ready, or may be ready.
-  package mutating func noteReady(_ requirementClass: RequirementClass) {
+  /// - Parameter first: the first request of the class, if the store has said which one it is.
+  package mutating func noteReady(_ requirementClass: RequirementClass, first: WaitingHead? = nil) {
     newsCount += 1
     let known = ready[requirementClass]
     ready[requirementClass] = ReadyClass(
-      servedAt: known?.servedAt ?? turn, waitingSince: known?.waitingSince ?? now.instant, news: newsCount)
+      servedAt: known?.servedAt ?? turn, waitingSince: known?.waitingSince ?? now.instant,
+      first: known?.first ?? ReadyClass.First(since: now.steady), longWait: known?.longWait ?? LongWait(),
+      news: newsCount)
+    if let first { noteFirst(first, of: requirementClass) }
+  }
+
+  /// Notes which request of the class starts next.
+  mutating func noteFirst(_ first: WaitingHead, of requirementClass: RequirementClass) {
+    guard let known = ready[requirementClass]?.first else { return }
+    // A request that waited for a date waits since it was first seen in its place: by the wall clock, which is left
+    // out here, it could have waited for years.
+    let seen = known.request == first.request || known.request == nil ? known.since : now.steady
+    ready[requirementClass]?.first = ReadyClass.First(request: first.request, since: first.since ?? seen)
   }
 
   package mutating func setPaused(_ paused: Bool) -> [Effect] {
@@ -254,12 +296,14 @@ extension HostState {
   /// - Parameters:
   ///   - priority: the priority of the request; nil stands for the priority of its definition.
   ///   - principal: who submitted the request, if that is known.
-  package func obstacles(
+  ///   - asker: what its class tells the host; nil leaves out what is booked here.
+  func obstacles(
     for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil,
-    by principal: String? = nil
+    by principal: String? = nil, asker: Dispatcher.Asker? = nil
   ) -> [Obstacle] {
     var found = Policy.obstacles(for: definition, identifier, by: principal, on: host)
     if isGivingWay(over: priority ?? definition.priority) { found.append(.givingWay) }
+    if let reserved = obstacle(of: asker, for: definition.requirements) { found.append(reserved) }
     // The connection of a host that another coordinator serves is not known here.
     return host.hasLease && !isPresent ? [.hostAway] + found : found
   }

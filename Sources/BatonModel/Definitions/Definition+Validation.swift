@@ -90,18 +90,24 @@ extension Requirements {
         throw DefinitionProblem("gpu.memory", "must be more than zero, not \(memory)")
       }
     }
-    guard let labels else { return }
+    if let labels { try Self.validate(labels, in: "requiredLabels") }
+    guard let preferredLabels else { return }
+    try Self.validate(preferredLabels.mapValues(\.value), in: "preferredLabels")
+    for (name, label) in preferredLabels.sorted(by: { $0.key < $1.key }) {
+      try Definition.Limits.labelWeight.demand(label.weight, in: "preferredLabels.\(name).weight")
+    }
+  }
+
+  private static func validate(_ labels: [String: String], in key: String) throws(DefinitionProblem) {
     guard labels.count <= Label.maximumCount else {
-      throw DefinitionProblem("requiredLabels", "has \(labels.count) labels; at most \(Label.maximumCount) are allowed")
+      throw DefinitionProblem(key, "has \(labels.count) labels; at most \(Label.maximumCount) are allowed")
     }
     guard labels.keys.allSatisfy(Label.isName) else {
       throw DefinitionProblem(
-        "requiredLabels",
-        "has a name that is not made of letters, digits, '-', '_' and '.', at most \(Label.maximumNameBytes)")
+        key, "has a name that is not made of letters, digits, '-', '_' and '.', at most \(Label.maximumNameBytes)")
     }
     guard labels.values.allSatisfy(Label.isValue) else {
-      throw DefinitionProblem(
-        "requiredLabels", "has a value that is not one line of at most \(Label.maximumValueBytes) bytes")
+      throw DefinitionProblem(key, "has a value that is not one line of at most \(Label.maximumValueBytes) bytes")
     }
   }
 }

@@ -24,6 +24,8 @@ extension Definition {
     package static let pokeSpacing = Duration.zero...Duration.seconds(7 * 86_400)
     package static let slots = 1...1_024
     package static let gpus = 1...1_024
+    /// The weights of preferred labels. With the most labels their sum stays far from overflow.
+    package static let labelWeight = 1...1_000
     package static let retries = 0...1_000
     package static let maxRunning = 1...100_000
     /// The upper end is the coordinator's default limit for the pending requests of all identifiers together (contract,

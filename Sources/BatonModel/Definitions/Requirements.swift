@@ -8,10 +8,14 @@ package struct Requirements: Hashable, Sendable, Codable {
   package var slots: Int
   /// The labels that the host must have, with their values. `nil`, which an older version stored, means no labels.
   package var labels: [String: String]?
+  /// The labels that the host had better have, by name. A host without them may still take the job. `nil`, which an
+  /// older version stored, means no labels.
+  package var preferredLabels: [String: PreferredLabel]?
 
   package init(
     externalPower: Bool = false, network: NetworkRequirement? = nil, gpu: GPURequirement? = nil,
-    requiresIdle: Bool = false, slots: Int = 1, labels: [String: String]? = nil
+    requiresIdle: Bool = false, slots: Int = 1, labels: [String: String]? = nil,
+    preferredLabels: [String: PreferredLabel]? = nil
   ) {
     self.externalPower = externalPower
     self.network = network
@@ -19,7 +23,25 @@ package struct Requirements: Hashable, Sendable, Codable {
     self.requiresIdle = requiresIdle
     self.slots = slots
     self.labels = labels
+    self.preferredLabels = preferredLabels
   }
+
+  /// How much the job prefers a host with these labels: the sum of the weights of the preferred labels that it has.
+  package func preference(for labels: [String: String]) -> Int {
+    (preferredLabels ?? [:]).reduce(0) { sum, wanted in
+      labels[wanted.key] == wanted.value.value ? sum + wanted.value.weight : sum
+    }
+  }
+}
+
+/// The value of a label that a job prefers, and how much.
+package struct PreferredLabel: Hashable, Sendable, Codable {
+  package var value: String
+  /// From 1 to 1,000 (`Definition.Limits.labelWeight`). Among the hosts that can take a request, those with the highest
+  /// sum of weights go first.
+  package var weight: Int
+
+  package init(_ value: String, weight: Int = 1) { (self.value, self.weight) = (value, weight) }
 }
 
 /// The network that a job needs.

@@ -223,6 +223,15 @@ extension Obstacle.Kind {
           + "has its place, nothing of a lower priority starts on the host.",
         text: "launches there give way to a job of a higher priority, and the place is for that",
         remedy: "wait until that job has its place, or submit with a higher '--priority'")
+    case .reserved:
+      Row(
+        subject: .host,
+        meaning:
+          "A request that goes before this one has waited for longer than `limits.reserveAfter`, and has reserved slots "
+          + "or GPUs of the host. A launch that is expected to end before that request can start may use them until "
+          + "then, and so may every `refresh`.",
+        text: "what is free there is reserved for {pattern}, which has waited long",
+        remedy: "wait until that job has its place, or submit with a higher '--priority'")
     case .missingLabel:
       Row(
         subject: .host, expiry: .labelLost, condition: { Evidence($0.labels) },

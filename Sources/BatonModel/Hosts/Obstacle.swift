@@ -15,7 +15,8 @@ package struct Obstacle: Hashable, Sendable {
     // Obstacles of one host.
     case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted
     case noHandler, tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost
-    case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, missingLabel, sandboxUnavailable
+    case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, reserved, missingLabel,
+      sandboxUnavailable
   }
 
   /// The values of an obstacle: what it says beyond its kind.
@@ -32,6 +33,8 @@ package struct Obstacle: Hashable, Sendable {
     case label(name: String, wanted: String, found: String?)
     case veto(Veto)
     case sandbox(SandboxLevel, why: String)
+    /// The definition of the request that has reserved the host, and when it expects room.
+    case reservation(IdentifierPattern, until: Timestamp)
   }
 
   fileprivate init(_ kind: Kind, _ detail: Detail = .none) { (self.kind, self.detail) = (kind, detail) }
@@ -81,6 +84,9 @@ extension Obstacle {
     Self(.gpusInUse, .gpus(needed: needed, available: free))
   }
   package static let givingWay = Self(.givingWay)
+  package static func reserved(for pattern: IdentifierPattern, until date: Timestamp) -> Self {
+    Self(.reserved, .reservation(pattern, until: date))
+  }
   package static func missingLabel(name: String, wanted: String, found: String?) -> Self {
     Self(.missingLabel, .label(name: name, wanted: wanted, found: found))
   }
@@ -115,11 +121,18 @@ extension Obstacle {
   package var isPermanent: Bool { kind.row.isPermanent }
 
   /// When the obstacle ends by itself; `nil` if that is unknown.
-  package var clearsAt: Timestamp? { if case .until(let date) = detail { date } else { nil } }
+  package var clearsAt: Timestamp? {
+    switch detail {
+    case .until(let date): date
+    case .reservation(_, let date): date
+    case .none, .number, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox: nil
+    }
+  }
 
   /// The same obstacle with its time moved by `offset`, to convert it from one clock to another. A time of the host's
   /// own wall clock is not moved.
   package func shifted(by offset: Duration) -> Obstacle {
+    if case .reservation(let pattern, let date) = detail { return .reserved(for: pattern, until: date + offset) }
     guard let date = clearsAt, !kind.row.isOnHostClock else { return self }
     return Obstacle(kind, .until(date + offset))
   }
@@ -146,6 +159,7 @@ extension Obstacle.Detail {
     case .label(let name, let wanted, let found): ["name": name, "wanted": wanted, "found": found ?? "missing"]
     case .veto(let veto): ["what": veto.what, "key": veto.key]
     case .sandbox(let level, let why): ["level": level.rawValue, "why": why]
+    case .reservation(let pattern, _): ["pattern": pattern.rawValue]
     }
   }
 }

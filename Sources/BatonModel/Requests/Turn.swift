@@ -2,6 +2,9 @@
 /// first. The dispatcher orders its claims by turns, and `baton explain` counts the classes ahead with them.
 package struct Turn: Hashable, Sendable, Comparable {
   package var requirementClass: RequirementClass
+  /// The priority that counts: that of the class, or a higher one because its first request has waited long
+  /// (`Priority.aged`).
+  package var priority: Priority
   /// Whether a person used the definition during the last 24 hours (contract, row 25).
   package var hasRecentUse: Bool
   /// Whether the class has had ready requests for `longestWait` and none of them was started.
@@ -9,6 +12,11 @@ package struct Turn: Hashable, Sendable, Comparable {
   /// A number that rises each time a class is served. The class with the lowest number was served longest ago, and is
   /// next.
   package var servedAt: Int
+  /// Whether the class has reserved a host, because it has waited long.
+  package var hasReservation: Bool
+  /// Since when its first request waits, on the steady clock. It decides among classes that were served equally long
+  /// ago.
+  package var since: Timestamp
 
   /// For this time after a person used a definition, its requests start before those of definitions that no person
   /// used.
@@ -18,25 +26,40 @@ package struct Turn: Hashable, Sendable, Comparable {
   /// The store records a use at most this often for each definition, so that not every look at a job is a write.
   package static let useIsKeptEvery = Duration.seconds(300)
 
-  package init(_ requirementClass: RequirementClass, hasRecentUse: Bool, hasWaitedLong: Bool = false, servedAt: Int) {
-    (self.requirementClass, self.servedAt) = (requirementClass, servedAt)
+  package init(
+    _ requirementClass: RequirementClass, priority: Priority? = nil, hasRecentUse: Bool, hasWaitedLong: Bool = false,
+    hasReservation: Bool = false, servedAt: Int, since: Timestamp = Timestamp(nanoseconds: 0)
+  ) {
+    (self.requirementClass, self.priority) = (requirementClass, priority ?? requirementClass.priority)
     (self.hasRecentUse, self.hasWaitedLong) = (hasRecentUse, hasWaitedLong)
+    (self.hasReservation, self.servedAt, self.since) = (hasReservation, servedAt, since)
   }
 
   /// Whether the class goes before other classes of its priority. Recent use never goes before a higher priority.
-  package var goesFirst: Bool { hasRecentUse || hasWaitedLong }
+  package var goesFirst: Bool { hasRecentUse || hasWaitedLong || hasReservation }
 
   /// Whether this class starts before `other`, whichever of them was served last.
   package func outranks(_ other: Turn) -> Bool {
-    let (own, others) = (requirementClass.priority, other.requirementClass.priority)
-    return own != others ? own > others : goesFirst && !other.goesFirst
+    priority != other.priority ? priority > other.priority : goesFirst && !other.goesFirst
   }
 
   package static func < (left: Self, right: Self) -> Bool {
     if left.outranks(right) { return true }
     if right.outranks(left) { return false }
-    return left.servedAt != right.servedAt
-      ? left.servedAt < right.servedAt : left.requirementClass < right.requirementClass
+    if left.servedAt != right.servedAt { return left.servedAt < right.servedAt }
+    return left.since != right.since ? left.since < right.since : left.requirementClass < right.requirementClass
+  }
+}
+
+extension Priority {
+  /// The priority that counts after a wait: one higher for each whole `step`, at most the highest.
+  /// - Parameters:
+  ///   - wait: how long the request has been waiting, by the steady clock.
+  ///   - step: `nil` if priorities do not rise.
+  package func aged(by wait: Duration, step: Duration?) -> Priority {
+    guard let step, step > .zero else { return self }
+    let steps = (0..<Priority.allCases.count).last { wait >= step * $0 } ?? 0
+    return Priority(rawValue: min(rawValue + steps, Priority.userInitiated.rawValue)) ?? self
   }
 }
 

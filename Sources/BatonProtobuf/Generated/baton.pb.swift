@@ -2930,6 +2930,35 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   /// How many other classes with ready requests go before the class of this request.
   package var classesAhead: Int64 = 0
 
+  /// The priority that counts because the first request of the class has waited long; not set if it is its own.
+  package var countsAs: String {
+    get {_countsAs ?? String()}
+    set {_countsAs = newValue}
+  }
+  /// Returns true if `countsAs` has been explicitly set.
+  package var hasCountsAs: Bool {self._countsAs != nil}
+  /// Clears the value of `countsAs`. Subsequent reads from it will return its default value.
+  package mutating func clearCountsAs() {self._countsAs = nil}
+
+  /// The host that the request has reserved because it has waited long, and when room is expected there.
+  package var reservedHost: String {
+    get {_reservedHost ?? String()}
+    set {_reservedHost = newValue}
+  }
+  /// Returns true if `reservedHost` has been explicitly set.
+  package var hasReservedHost: Bool {self._reservedHost != nil}
+  /// Clears the value of `reservedHost`. Subsequent reads from it will return its default value.
+  package mutating func clearReservedHost() {self._reservedHost = nil}
+
+  package var reservedUntil: Int64 {
+    get {_reservedUntil ?? 0}
+    set {_reservedUntil = newValue}
+  }
+  /// Returns true if `reservedUntil` has been explicitly set.
+  package var hasReservedUntil: Bool {self._reservedUntil != nil}
+  /// Clears the value of `reservedUntil`. Subsequent reads from it will return its default value.
+  package mutating func clearReservedUntil() {self._reservedUntil = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2938,6 +2967,9 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   fileprivate var _position: Int64? = nil
   fileprivate var _lastUsedAt: Int64? = nil
   fileprivate var _hasRecentUse_p: Bool? = nil
+  fileprivate var _countsAs: String? = nil
+  fileprivate var _reservedHost: String? = nil
+  fileprivate var _reservedUntil: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_Obstacle: Sendable {
@@ -7985,7 +8017,7 @@ nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Mess
 
 nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ExplainReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0\u{1}advice\0\u{3}last_used_at\0\u{3}has_recent_use\0\u{3}classes_ahead\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0\u{1}advice\0\u{3}last_used_at\0\u{3}has_recent_use\0\u{3}classes_ahead\0\u{3}counts_as\0\u{3}reserved_host\0\u{3}reserved_until\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -8001,6 +8033,9 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
       case 6: try { try decoder.decodeSingularInt64Field(value: &self._lastUsedAt) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self._hasRecentUse_p) }()
       case 8: try { try decoder.decodeSingularInt64Field(value: &self.classesAhead) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self._countsAs) }()
+      case 10: try { try decoder.decodeSingularStringField(value: &self._reservedHost) }()
+      case 11: try { try decoder.decodeSingularInt64Field(value: &self._reservedUntil) }()
       default: break
       }
     }
@@ -8035,6 +8070,15 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if self.classesAhead != 0 {
       try visitor.visitSingularInt64Field(value: self.classesAhead, fieldNumber: 8)
     }
+    try { if let v = self._countsAs {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 9)
+    } }()
+    try { if let v = self._reservedHost {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 10)
+    } }()
+    try { if let v = self._reservedUntil {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 11)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -8047,6 +8091,9 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if lhs._lastUsedAt != rhs._lastUsedAt {return false}
     if lhs._hasRecentUse_p != rhs._hasRecentUse_p {return false}
     if lhs.classesAhead != rhs.classesAhead {return false}
+    if lhs._countsAs != rhs._countsAs {return false}
+    if lhs._reservedHost != rhs._reservedHost {return false}
+    if lhs._reservedUntil != rhs._reservedUntil {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -8,6 +8,7 @@ extension DefinitionDecoder {
     if let requiresIdle = flag(fields["requiresIdle"]) { definition.requirements.requiresIdle = requiresIdle }
     if let slots = integer(fields["slots"], in: Definition.Limits.slots) { definition.requirements.slots = slots }
     definition.requirements.labels = labels(fields["requiredLabels"])
+    definition.requirements.preferredLabels = preferredLabels(fields["preferredLabels"])
   }
 
   private mutating func network(_ fields: Fields) -> NetworkRequirement? {
@@ -28,21 +29,53 @@ extension DefinitionDecoder {
       return nil
     }
     var labels: [String: String] = [:]
-    for entry in entries {
-      if !Label.isName(entry.key) {
-        report.error(
-          "\(quoted(entry.key)) cannot be a label: letters, digits, '-', '_' and '.', at most \(Label.maximumNameBytes)",
-          at: entry.keyPosition)
-      }
-      let label = "'requiredLabels.\(quoted(entry.key).dropFirst())"
-      guard let value = literal(entry.value, label: label) else { continue }
-      if !Label.isValue(value) {
-        report.error(
-          "\(label) must be one line of at most \(Label.maximumValueBytes) bytes", at: entry.value.position)
-      }
-      labels[entry.key] = value
-    }
+    for entry in entries { labels[entry.key] = label(entry, of: "requiredLabels", entry.value) }
     return labels.isEmpty ? nil : labels
+  }
+
+  /// The preferred labels; `nil` if there are none. A label is a value, or a mapping of a value and its weight.
+  private mutating func preferredLabels(_ field: Field?) -> [String: PreferredLabel]? {
+    guard let field else { return nil }
+    guard case .mapping(let entries) = field.value.content, entries.count <= Label.maximumCount else {
+      refuse(field, "a mapping of at most \(Label.maximumCount) labels, such as {disk: {value: nvme, weight: 10}}")
+      return nil
+    }
+    var labels: [String: PreferredLabel] = [:]
+    for entry in entries { labels[entry.key] = preferredLabel(entry) }
+    return labels.isEmpty ? nil : labels
+  }
+
+  private mutating func preferredLabel(_ entry: Node.Entry) -> PreferredLabel? {
+    guard case .mapping(let entries) = entry.value.content else {
+      return label(entry, of: "preferredLabels", entry.value).map { PreferredLabel($0) }
+    }
+    var fields = fields(entries, .preferredLabel, missingAt: entry.keyPosition)
+    let path = "preferredLabels.\(quoted(entry.key).dropFirst().dropLast())"
+    for index in fields.inOrder.indices {
+      fields.inOrder[index].field.label = "'\(path).\(fields.inOrder[index].key)'"
+    }
+    guard let value = fields["value"] else {
+      report.error(
+        "key '\(path).value' is missing; it is the value that the label had better have", at: fields.position)
+      return nil
+    }
+    let weight = integer(fields["weight"], in: Definition.Limits.labelWeight) ?? 1
+    return label(entry, of: "preferredLabels", value.value).map { PreferredLabel($0, weight: weight) }
+  }
+
+  /// Reads the value of a label, and reports what is wrong with its name and its value.
+  private mutating func label(_ entry: Node.Entry, of key: String, _ node: Node) -> String? {
+    if !Label.isName(entry.key) {
+      report.error(
+        "\(quoted(entry.key)) cannot be a label: letters, digits, '-', '_' and '.', at most \(Label.maximumNameBytes)",
+        at: entry.keyPosition)
+    }
+    let label = "'\(key).\(quoted(entry.key).dropFirst())"
+    guard let value = literal(node, label: label) else { return nil }
+    if !Label.isValue(value) {
+      report.error("\(label) must be one line of at most \(Label.maximumValueBytes) bytes", at: node.position)
+    }
+    return value
   }
 
   private mutating func gpu(_ fields: Fields) -> GPURequirement? {

@@ -3,6 +3,8 @@
 enum Level: String, CaseIterable {
   case definition = ""
   case gpu
+  /// One of the mappings of `preferredLabels`, each of which has the name of its label.
+  case preferredLabel = "preferredLabels.NAME"
   case retry
   case `repeat`
   case work
@@ -15,12 +17,14 @@ enum Level: String, CaseIterable {
     case .definition:
       [
         "identifier", "kind", "title", "subtitle", "requiresExternalPower", "requiresNetworkConnectivity", "network",
-        "requiredResources", "gpu", "requiredLabels", "requiresIdle", "slots", "strategy", "priority", "budget",
-        "closingWindow",
+        "requiredResources", "gpu", "requiredLabels", "preferredLabels", "requiresIdle", "slots", "strategy",
+        "priority",
+        "budget", "closingWindow",
         "stallAfter", "dailyAllowance", "retry", "maxRunning", "pendingLimit", "allowFrequent", "earliestBeginDate",
         "repeat", "pokeSpacing", "work",
       ]
     case .gpu: ["count", "memory"]
+    case .preferredLabel: ["value", "weight"]
     case .retry: ["limit", "backoff"]
     case .repeat: ["every"]
     case .work:
@@ -77,7 +81,8 @@ enum Level: String, CaseIterable {
     "interval": "repeat.every", "env": "work.environment", "args": "work.command", "cmd": "work.command",
     "run": "work.command",
     "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",
-    "labels": "requiredLabels", "nodeselector": "requiredLabels", "retries": "retry.limit", "concurrency": "maxRunning",
+    "labels": "requiredLabels", "nodeselector": "requiredLabels", "affinity": "preferredLabels",
+    "retries": "retry.limit", "concurrency": "maxRunning",
     "delay": "earliestBeginDate",
     "graceperiod": "closingWindow", "terminationgraceperiodseconds": "closingWindow", "quota": "dailyAllowance",
   ]

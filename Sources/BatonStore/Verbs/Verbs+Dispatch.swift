@@ -45,6 +45,18 @@ package struct ClaimAnswer: Hashable, Sendable {
   package var nextDue = NextDue()
   /// Whether the claim's lease is not the present one any more. Nothing was started then.
   package var isMoved = false
+  /// The first of the requests that are left, also if it may not run on this host; `nil` if none is left, or if other
+  /// coordinators claim those that are left.
+  package var first: WaitingHead?
+}
+
+/// The first ready request of a class: the one that starts next.
+package struct WaitingHead: Hashable, Sendable {
+  package var request: RequestID
+  /// Since when it could have started, on the steady clock; `nil` if that was decided by a date on the wall clock.
+  package var since: Timestamp?
+
+  package init(_ request: RequestID, since: Timestamp?) { (self.request, self.since) = (request, since) }
 }
 
 /// The row of a ready request, with everything that its next launch needs.
@@ -74,7 +86,24 @@ struct Candidate {
 
 extension Verbs {
   package func claim(_ claims: [Claim], at now: Moment) throws -> [ClaimAnswer] {
-    try claims.map { try claim($0, at: now) }
+    try claims.map { one in
+      var answer = try claim(one, at: now)
+      if answer.hasMore { answer.first = try firstReady(of: one.requirementClass) }
+      return answer
+    }
+  }
+
+  /// The first ready request of the class, without those that another group of writes has locked.
+  func firstReady(of wanted: RequirementClass) throws -> WaitingHead? {
+    let (definition, priority) = (wanted.definition.rawValue, wanted.priority.rawValue)
+    let found = try prepare(.headOfClass).first(definition, priority) { row in
+      (
+        head: WaitingHead(RequestID(row.int64(0)), since: row.optionalTime(1)), definition: row.int64(2),
+        priority: row.int(3)
+      )
+    }
+    guard let found, (found.definition, found.priority) == (definition, priority) else { return nil }
+    return found.head
   }
 
   /// Answers one claim.
@@ -183,6 +212,14 @@ extension Verbs {
 extension Query {
   static let anyReady = Query(
     "SELECT 1 FROM request WHERE state = 1 AND definition = ? AND priority = ? LIMIT 1")
+  /// The first ready request of a class; if it has none, one of a later class. It is written in this way because the
+  /// order then fits the index of ready requests only: a plan that walks the primary key would pass older requests.
+  static let headOfClass = Query(
+    """
+    SELECT id, CASE WHEN is_dated = 0 OR launches > 0 THEN eligible_at END, definition, priority FROM request
+    WHERE state = 1 AND (definition, priority) >= (?1, ?2)
+    ORDER BY definition, priority, id LIMIT 1
+    """)
   static let oldestReady = Query(
     candidateColumns + " WHERE r.state = 1 AND r.definition = ? AND r.priority = ? ORDER BY r.id LIMIT ?")
   static let readyRequest = Query(candidateColumns + " WHERE r.id = ? AND r.state = 1")

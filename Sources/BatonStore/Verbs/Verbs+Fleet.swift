@@ -3,7 +3,13 @@ package import BatonModel
 /// Which classes have at least one ready request, and when other requests may become ready.
 package struct ReadyRecord: Hashable, Sendable {
   package var classes: [RequirementClass]
+  /// The first request of each of these classes.
+  package var first: [RequirementClass: WaitingHead]
   package var nextDue: NextDue
+
+  package init(classes: [RequirementClass], first: [RequirementClass: WaitingHead] = [:], nextDue: NextDue) {
+    (self.classes, self.first, self.nextDue) = (classes, first, nextDue)
+  }
 }
 
 /// What a coordinator reads from the store when it starts. It restores the dispatcher with this record.
@@ -22,6 +28,8 @@ package struct FleetRecord: Hashable, Sendable {
   package var running: [RunningRecord]
   /// The classes with at least one ready request.
   package var readyClasses: [RequirementClass]
+  /// The first ready request of each of these classes.
+  package var firstReady: [RequirementClass: WaitingHead] = [:]
   /// The definitions of `readyClasses` and of `running`.
   package var definitions: [DefinitionID: Definition]
   package var nextDue = NextDue()
@@ -86,13 +94,21 @@ extension Verbs {
     return FleetRecord(
       storeIncarnation: store.incarnation, isPaused: store.isPaused, epoch: tenure?.epoch ?? 0, steward: store.steward,
       definitionsVersion: store.definitions, hosts: try hosts(), running: running,
-      readyClasses: ready, definitions: definitions, nextDue: try nextDue(), use: try patternUses(),
+      readyClasses: ready, firstReady: try firstReady(of: ready), definitions: definitions, nextDue: try nextDue(),
+      use: try patternUses(),
       usualBatches: try usualBatches(), lastUses: try lastUses(), clock: try clock())
   }
 
   package func ready() throws -> ReadyRecord {
     try flush()
-    return ReadyRecord(classes: try readyClasses(), nextDue: try nextDue())
+    let classes = try readyClasses()
+    return ReadyRecord(classes: classes, first: try firstReady(of: classes), nextDue: try nextDue())
+  }
+
+  private func firstReady(of classes: [RequirementClass]) throws -> [RequirementClass: WaitingHead] {
+    var found: [RequirementClass: WaitingHead] = [:]
+    for one in classes { found[one] = try firstReady(of: one) }
+    return found
   }
 
   private func hosts() throws -> [HostRecord] {

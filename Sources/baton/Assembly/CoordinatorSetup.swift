@@ -31,10 +31,11 @@ struct CoordinatorSetup {
   var logLevel: Logger.Level
 
   static let keys = [
-    "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.checkpointBytes", "limits.pending",
-    "limits.pendingPerDefinition",
+    "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.ageAfter",
+    "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter",
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
-    "permittedIdentifiers", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins", "rates.submissions",
+    "permittedIdentifiers", "placement", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins",
+    "rates.submissions",
     "retention.count", "retention.ended",
     "retention.spanCount", "retention.spans", "retention.submissions", "store", "tls.certificate", "tls.key",
   ]
@@ -85,6 +86,7 @@ struct CoordinatorSetup {
       file.note("store", "must be 'sqlite', or the address of a database: postgres://USER@HOST/DATABASE")
     }
     limits = Self.limits(file)
+    settings.rules = Self.rules(file)
     settings.retention = Self.retention(file)
     settings.rates = Self.rates(file)
     settings.auditFolder = dataFolder + "/audit"
@@ -130,6 +132,19 @@ struct CoordinatorSetup {
     limits.losses.backoff = file.duration("losses.backoff") ?? losses.backoff
     if limits.losses.backoff > .seconds(3600) { file.note("losses.backoff", "is at most 1h") }
     return limits
+  }
+
+  private static func rules(_ file: Settings) -> DispatchRules {
+    var rules = DispatchRules()
+    if let text = file.text("placement") {
+      if let placement = Placement(rawValue: text) { rules.placement = placement }
+      if Placement(rawValue: text) == nil {
+        file.note("placement", "must be 'pack' or 'spread', not '\(text)'")
+      }
+    }
+    if let ageAfter = file.duration("limits.ageAfter") { rules.ageAfter = ageAfter == .zero ? nil : ageAfter }
+    if let after = file.duration("limits.reserveAfter") { rules.reserveAfter = after == .zero ? nil : after }
+    return rules
   }
 
   private static func retention(_ file: Settings) -> RetentionLimits {

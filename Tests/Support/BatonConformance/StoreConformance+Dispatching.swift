@@ -65,6 +65,38 @@ extension StoreConformance {
         try await s.claim(definition, .userInitiated, places: 5).assignments.map(\.identifier.rawValue), ["com.high"],
         "the claimed ones")
     },
+    Case("a claim and the fleet name the first request of a class, and since when it waits by the steady clock") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      let ready = RequirementClass(definition: definition, priority: .background)
+      for name in ["com.a", "com.b", "com.c"] {
+        try await s.submit(name, to: definition)
+        s.advance(.seconds(100))
+      }
+      try await s.submit("com.high", to: definition) { $0.priority = .utility }
+      s.stepWallClock(by: .seconds(5_000))
+      let launch = try require(try await s.claim(definition).assignments.first, "an assignment")
+      let second = s.now.steady + .seconds(-200)
+      let answer = try await s.claim(definition, principals: [])
+      try expect(answer.first?.since, second, "since when com.b waits, which may not run there")
+      try expect(answer.first, try await s.store.fleet().firstReady[ready], "the fleet says the same")
+      try expect(answer.first, try await s.store.ready().first[ready], "and so do the ready classes")
+      try await s.end(launch.launch, .expired(.hostBusy))
+      let resumed = try await s.store.ready().first[ready]
+      try expect(resumed, WaitingHead(launch.launch.request, since: s.now.steady), "the oldest is first again")
+      let all = try await s.claim(definition, places: 9)
+      try expect(all.first, nil, "none is left")
+      try expect(all.assignments.count, 3, "all of the class, and none of another one")
+    },
+    Case("the first request of a class that waited for a date does not say since when") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      let past = s.now.date + .seconds(-86_400)
+      try await s.submit("com.a", to: definition) { $0.earliestBeginDate = .at(past) }
+      let ready = RequirementClass(definition: definition, priority: .background)
+      let first = try require(try await s.store.fleet().firstReady[ready], "the first request")
+      try expect(first.since, nil, "since when it waits")
+    },
     Case("nothing starts on a drained host, or while the fleet is paused, whatever was decided before") { s in
       let definition = try await s.define("com.*").id
       let urgent = try await s.define("urgent", .continued) { $0.strategy = .fail }.id

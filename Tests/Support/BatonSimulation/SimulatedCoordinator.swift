@@ -12,6 +12,13 @@ final class SimulatedCoordinator {
   /// The number of this coordinator process, from 1.
   let life: Int
   let writer: Writer
+  /// Simulations are short: requests rise and reserve hosts soon.
+  private static let rules: DispatchRules = {
+    var rules = DispatchRules()
+    (rules.ageAfter, rules.reserveAfter) = (.seconds(30), .seconds(2))
+    return rules
+  }()
+
   private(set) var core: CoordinatorCore
   private(set) var sessions: [SessionID: Session] = [:]
   private var lastSession = 0
@@ -42,7 +49,8 @@ final class SimulatedCoordinator {
     world.coordinatorLives += 1
     life = world.coordinatorLives
     writer = Writer(world, machine, store, .coordinator(life: life))
-    core = CoordinatorCore(leaseTerm: world.schedule.leaseTerm, isShared: world.isShared)
+    core = CoordinatorCore(
+      leaseTerm: world.schedule.leaseTerm, isShared: world.isShared, rules: Self.rules)
     steadyClock = SteadyClock(resuming: nil, at: machine.clocks.now(at: world.now), boot: "")
     draw = Draw(seed: world.schedule.seed, stream: 3_000 + UInt64(life))
     names = Draw(seed: world.schedule.seed, stream: 6_000 + UInt64(life))

@@ -12,9 +12,10 @@ extension World {
   /// Checks that the dispatcher reserves a place only where `explain` lists no obstacle.
   /// - Parameter before: the dispatcher before it reserved the places.
   func checkExplanation(of reservations: [Dispatcher.Reservation], before: Dispatcher, after: Dispatcher) throws {
+    if before.reservedHosts > 0 { count(.order, "claim while hosts are reserved") }
     for reservation in reservations where !reservation.places.isEmpty {
       guard let definition = before.definitions[reservation.requirementClass.definition] else { continue }
-      let (fleet, hosts) = before.obstacles(for: definition, nil, reservation.requirementClass.priority)
+      let (fleet, hosts) = before.obstacles(for: definition, of: reservation.requirementClass)
       let own = hosts.first { $0.0 == reservation.host }?.1 ?? [.noHosts]
       try journal.expect(
         fleet.isEmpty && own.isEmpty, .explain,
@@ -264,7 +265,8 @@ extension SimulatedCoordinator {
       return false
     }
     let (fleet, hosts) = dispatcher.obstacles(
-      for: definition, record.identifier, record.priority, by: record.principal)
+      for: definition, record.identifier, by: record.principal,
+      of: RequirementClass(definition: record.definition, priority: record.priority))
     return fleet.isEmpty && hosts.contains(where: \.1.isEmpty)
   }
 }

@@ -1,0 +1,94 @@
+import BatonModel
+import Testing
+
+@testable import BatonCoordinator
+
+/// On random fleets no request waits for ever while others run, whatever hosts come, go and drain.
+@Suite struct StarvationTests {
+  /// The seconds within which a wide request has to start: its priority rises twice, some wide ones go before it, and
+  /// each of them waits for launches of at most 90 s. The last wide one comes after 600 s.
+  private static let bound = 1_500
+
+  /// A fleet, definitions 1 to 4 of narrow jobs of which more come than it can run, and wide definitions 5 to 9.
+  private func yard(_ draw: inout FleetDraw, _ rules: DispatchRules) -> Yard {
+    var yard = Yard(rules)
+    let gpus = (0..<draw.number(0...2)).map { _ in GPU(name: "gpu", memoryBytes: Int64(draw.number(1...3)) << 33) }
+    for (index, name) in ["a", "b", "c", "d"].prefix(draw.number(1...4)).enumerated() {
+      yard.attach(Desk.hello(name, name + "1", slots: draw.number(2...5), gpus: index == 0 ? gpus : []))
+    }
+    for id in 1...4 as ClosedRange<Int64> {
+      yard.desk.learn(id, Desk.job("com.example.narrow\(id)", id == 4 ? .refresh : .processing))
+    }
+    let most = yard.desk.dispatcher.hosts.values.map(\.host.capabilities.slots).max() ?? 0
+    for id in 5...9 as ClosedRange<Int64> {
+      yard.desk.learn(
+        id,
+        Desk.job("com.example.wide\(id)", .processing) {
+          if !gpus.isEmpty, draw.once(in: 3) {
+            $0.requirements.gpu = GPURequirement(count: draw.number(1...gpus.count))
+            $0.requirements.slots = 1
+          } else {
+            $0.requirements.slots = draw.once(in: 2) ? most : draw.number(2...most)
+          }
+        })
+    }
+    return yard
+  }
+
+  /// Runs a fleet for as long as the bound allows.
+  /// - Parameter isCalm: whether no host drains or starts again, which would free all its slots at once.
+  /// - Returns: the wide requests that have not started.
+  private func starved(
+    _ seed: UInt64, _ rules: DispatchRules, checks: Bool = false, isCalm: Bool = false
+  ) -> [Int64] {
+    var draw = FleetDraw(seed: seed)
+    var yard = yard(&draw, rules)
+    let hosts = yard.desk.dispatcher.hosts.keys.sorted()
+    let slots = yard.desk.dispatcher.hosts.values.reduce(0) { $0 + $1.host.capabilities.slots }
+    var wide: [Int64] = []
+    var draining: HostName?
+    for second in 0..<600 + Self.bound {
+      // Narrow launches of 1 to 90 s hold all slots, and of each priority there are always some that wait.
+      for priority in Priority.allCases {
+        let waiting = (1...4).reduce(0) { $0 + (yard.queues[ready(Int64($1), priority)]?.count ?? 0) }
+        for _ in waiting..<max(waiting, slots) {
+          yard.submit(Int64(draw.number(1...4)), priority, takes: draw.number(1...90))
+        }
+      }
+      if second < 600, draw.once(in: 80) {
+        wide.append(yard.submit(Int64(draw.number(5...9)), draw.one(of: Priority.allCases), takes: draw.number(1...90)))
+      }
+      if !isCalm, draw.once(in: 200) {
+        if let host = draining { yard.drain(host, false) }
+        draining = draining == nil ? draw.one(of: hosts) : nil
+        if let host = draining { yard.drain(host, true) }
+      }
+      if !isCalm, draw.once(in: 300) { yard.restart(draw.one(of: hosts)) }
+      yard.second()
+      if checks, second.isMultiple(of: 50) {
+        #expect(yard.withoutObstacle == [], "seed \(seed), \(second) s: explain has no obstacle for what waits")
+      }
+    }
+    return wide.filter { yard.waits[$0] == nil }
+  }
+
+  private static var quick: DispatchRules {
+    var rules = DispatchRules()
+    (rules.ageAfter, rules.reserveAfter) = (.seconds(120), .seconds(20))
+    return rules
+  }
+
+  @Test(arguments: 0..<UInt64(24)) func `every wide request starts, and explain agrees`(seed: UInt64) {
+    #expect(starved(seed, Self.quick, checks: true) == [], "seed \(seed)")
+  }
+
+  @Test func `without reservations, or without ageing, some do not`() {
+    var rules = Self.quick
+    rules.reserveAfter = nil
+    func someStarve() -> Bool { (0..<UInt64(8)).contains { !starved($0, rules, isCalm: true).isEmpty } }
+    #expect(someStarve(), "the fleets are not busy enough to show anything")
+    rules = Self.quick
+    rules.ageAfter = nil
+    #expect(someStarve(), "no request of a higher priority is in the way")
+  }
+}
