@@ -11,8 +11,8 @@ extension Coordinator {
   ) async throws -> StoreMove.Summary {
     if settings.embeddedHost != nil {
       throw OperatorError.conflict(
-        "'baton up' and 'baton run' keep their store in their data folder; start 'baton coordinator' on the folder, and "
-          + "move the store then")
+        "'baton up' and 'baton run' keep their store in their data folder; start 'baton coordinator' on the folder, "
+          + "and move the store then")
     }
     var options = StoreMove.Options()
     (options.isRehearsal, options.report) = (isRehearsal, report)

@@ -18,14 +18,20 @@ struct JoinCommand: AsyncParsableCommand {
     abstract: "Join the fleet of a coordinator on another machine.",
     discussion: """
       An operator gets the whole command from 'baton host invite NAME'. The host's key is made here and never leaves \
-      this machine. Afterwards 'baton-worker' connects to the coordinator, and renews its certificate by itself.
+      this machine. Afterwards 'baton-worker' connects to the coordinators of the fleet, and renews its certificate \
+      by itself.
 
       Examples:
         echo bj1_… | baton-worker join base:7422 --pin sha256:1f0c… --token -
         baton-worker join base:7422 --pin sha256:1f0c… --token - < token
       """)
 
-  @Argument(help: "Where the coordinator listens for hosts that join, HOST:PORT.") var coordinator: String
+  @Argument(
+    help: """
+      Where the coordinator listens for hosts that join, HOST:PORT; of several, separated by commas, the first that \
+      answers is asked.
+      """)
+  var coordinator: String
   @Option(help: "The pin of the fleet, as 'baton fleet' shows it.") var pin: String
   @Option(
     help: "The token of the invitation; - reads it from standard input, where no other user of this machine sees it.")
@@ -37,7 +43,7 @@ struct JoinCommand: AsyncParsableCommand {
     let key: HostKey
     do {
       enrolment = Enrolment(
-        endpoint: try HostPort(parsing: coordinator), pin: try Pin(parsing: pin),
+        endpoints: try CoordinatorAddresses(parsing: coordinator).all, pin: try Pin(parsing: pin),
         token: try JoinToken(parsing: token == "-" ? readLine() ?? "" : token))
       enrolment.onWaiting = { number in
         StandardError.say(

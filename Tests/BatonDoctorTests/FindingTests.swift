@@ -25,9 +25,11 @@ struct FindingTests {
       .init(path: "/var/lib/baton/token", kind: .own, state: .there(owner: 998, mode: 0o600), isReadable: true)
     ]
     facts.clock = .init(isSynchronised: true, error: .milliseconds(12))
-    facts.coordinator = .init(
-      address: "127.0.0.1:7420",
-      answer: .answered(version: "0.1.0", ahead: .milliseconds(3), within: .milliseconds(9)))
+    facts.coordinators = [
+      .init(
+        address: "127.0.0.1:7420",
+        answer: .answered(version: "0.1.0", ahead: .milliseconds(3), within: .milliseconds(9)))
+    ]
     facts.groups = .init(base: "/sys/fs/cgroup/system.slice/baton-worker.service", hasProcessorTime: true)
     facts.owner = .answers(path: "/run/baton/worker.sock")
     facts.limits = .init(openFiles: 65_536, openFilesAtMost: 65_536, processes: 4096)
@@ -56,8 +58,26 @@ struct FindingTests {
     ] as [(PostgresInspection.Replication, Finding.Level, String)])
   func replication(found: PostgresInspection.Replication, level: Finding.Level, text: String) {
     var facts = Self.healthy
-    facts.postgres = PostgresInspection(address: "postgresql://db/baton", state: .found(found, synchronousCommit: "on"))
+    facts.postgres = PostgresInspection(
+      address: "postgresql://db/baton", state: .found(found, synchronousCommit: "on", nil))
     let finding = facts.findings.first { $0.check == "replication" }
+    #expect(finding?.level == level && finding?.found.contains(text) == true)
+  }
+
+  @Test(
+    "another history of the server is a warning until a coordinator has noticed it",
+    arguments: [
+      (nil, nil, .ok, "server 7, timeline 2, as before"),
+      (.init(system: 7, timeline: 1), nil, .warning, "timeline is 2, and was 1"),
+      (.init(system: 6, timeline: 2), nil, .warning, "on another server than before"),
+      (.init(system: 7, timeline: 1), "2026-11-25T06:00:00Z", .ok, "has said so at 2026-11-25T06:00:00Z"),
+    ] as [(PostgresHistory.Point?, String?, Finding.Level, String)])
+  func history(former: PostgresHistory.Point?, noticedAt: String?, level: Finding.Level, text: String) {
+    var facts = Self.healthy
+    let history = PostgresHistory(present: .init(system: 7, timeline: 2), former: former, noticedAt: noticedAt)
+    facts.postgres = PostgresInspection(
+      address: "postgresql://db/baton", state: .found(.none, synchronousCommit: "on", history))
+    let finding = facts.findings.first { $0.check == "history" }
     #expect(finding?.level == level && finding?.found.contains(text) == true)
   }
 
@@ -182,23 +202,30 @@ struct FindingTests {
     Case("ownerSocket", .warning, ["may not ask", "usermod"]) { $0.owner = .notPermitted("this user may not ask") },
     Case("synchronised", .warning, ["is not synchronised", "chrony"]) { $0.clock.isSynchronised = false },
     Case("coordinatorClock", .warning, ["2h ahead of", "synchronise both"]) {
-      $0.coordinator.answer = .answered(version: "0.1.0", ahead: .seconds(7200), within: .milliseconds(5))
+      $0.coordinators[0].answer = .answered(version: "0.1.0", ahead: .seconds(7200), within: .milliseconds(5))
     },
     Case("coordinatorClock", .warning, ["3s behind"]) {
-      $0.coordinator.answer = .answered(version: "0.1.0", ahead: .seconds(-3), within: .milliseconds(5))
+      $0.coordinators[0].answer = .answered(version: "0.1.0", ahead: .seconds(-3), within: .milliseconds(5))
     },
     Case("coordinatorClock", .ok, ["same time"]) {
-      $0.coordinator.answer = .answered(version: "0.1.0", ahead: .seconds(-3), within: .seconds(2))
+      $0.coordinators[0].answer = .answered(version: "0.1.0", ahead: .seconds(-3), within: .seconds(2))
     },
     Case("coordinator", .warning, ["version 0.2.0", "coordinator first"]) {
-      $0.coordinator.answer = .answered(version: "0.2.0", ahead: nil, within: .zero)
+      $0.coordinators[0].answer = .answered(version: "0.2.0", ahead: nil, within: .zero)
     },
     Case("coordinator", .problem, ["does not let baton in", "BATON_TOKEN_FILE"]) {
-      $0.coordinator.answer = .notPermitted("the token is not taken")
+      $0.coordinators[0].answer = .notPermitted("the token is not taken")
     },
-    Case("coordinator", .ok, ["no coordinator answers"]) { $0.coordinator.answer = .unreachable("") },
+    Case("coordinator", .warning, ["no coordinator answers at b:7420", "another one of the fleet does", "workers go"]) {
+      $0.coordinators.insert(.init(address: "b:7420", answer: .unreachable("")), at: 0)
+    },
+    Case("coordinatorClock", .warning, ["the clock of the coordinator at b:7420 is 3s behind"]) {
+      $0.coordinators.insert(
+        .init(address: "b:7420", answer: .answered(version: "0.1.0", ahead: .seconds(-3), within: .zero)), at: 0)
+    },
+    Case("coordinator", .ok, ["no coordinator answers"]) { $0.coordinators[0].answer = .unreachable("") },
     Case("coordinator", .warning, ["no coordinator answers", "host invite"]) { facts in
-      (facts.coordinator.answer, facts.roles) = (.unreachable(""), [.worker])
+      (facts.coordinators[0].answer, facts.roles) = (.unreachable(""), [.worker])
     },
     Case("controlGroups", .warning, ["no cgroup v2", "sweep", "Delegate=yes"]) {
       $0.groups = .init(base: nil, why: "no cgroup v2")

@@ -20,7 +20,7 @@ struct DoctorTests {
     facts.store = store
     facts.database = StoreInspection(path: "/var/lib/baton/baton.sqlite", state: .current)
     facts.clock = .init(isSynchronised: true, error: .milliseconds(12))
-    facts.coordinator = .init(address: "127.0.0.1:7420", answer: .unreachable("nobody answers"))
+    facts.coordinators = [.init(address: "127.0.0.1:7420", answer: .unreachable("nobody answers"))]
     facts.groups = .init(base: nil, why: "this process is in no control group of version 2 (cgroup v2) that it can see")
     facts.owner = .absent("no worker runs")
     facts.limits = .init(openFiles: 1024, openFilesAtMost: 1_048_576)

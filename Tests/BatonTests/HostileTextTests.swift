@@ -95,7 +95,7 @@ import Testing
     var facts = HostFacts()
     facts.owner = .notPermitted(hostile)
     facts.mistakes = [hostile]
-    facts.coordinator = .init(address: hostile, answer: .unreachable(hostile))
+    facts.coordinators = [.init(address: hostile, answer: .unreachable(hostile))]
     facts.groups = .init(base: nil, why: hostile)
     facts.user = .init(id: 1, name: hostile)
     let coordinator = FakeCoordinator(requests) { state in

@@ -20,6 +20,21 @@ import X509
 struct EnrolmentServerTests {
   private static let desk = HostName("desk")
 
+  @Test("A host joins at the first coordinator that answers, and none is named as often as all are silent")
+  func severalAddresses() async throws {
+    try await ServedFleet.serving { place in
+      let nowhere = [HostPort(host: "127.0.0.1", port: 1), HostPort(host: "127.0.0.1", port: 2)]
+      let (pin, key) = (place.authority.pin, HostKey())
+      let token = try await place.invite("desk")
+      let identity = try await Enrolment(endpoints: nowhere + [place.operators], pin: pin, token: token).join(with: key)
+      #expect(identity.host == Self.desk && identity.enrolment == "\(place.operators)")
+      let error = await #expect(throws: LinkError.self) {
+        try await Enrolment(endpoints: nowhere, pin: pin, token: token).join(with: key)
+      }
+      #expect(error?.code == .unreachable && error?.description.contains("none of the 2") == true)
+    }
+  }
+
   // MARK: Approval
 
   @Test("A host that has to be approved gets nothing before the number that it shows was approved", .refuses(16))

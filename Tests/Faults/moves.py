@@ -1,7 +1,7 @@
 """A fleet moves its store to PostgreSQL and back while its coordinator and its workers run (promises P1, P3, P11). The
-coordinator, the command or PostgreSQL is killed at a named point of the move. Then a coordinator can start on one of the
-two stores at most; the coordinator is started again with the settings that it had, as a service manager does, and goes
-on where the store is. No launch ends, and no batch runs twice."""
+coordinator, the command or PostgreSQL is killed at a named point of the move. Then a coordinator can start on one of
+the two stores at most; the coordinator is started again with the settings that it had, as a service manager does,
+and goes on where the store is. No launch ends, and no batch runs twice."""
 
 import contextlib
 import shutil

@@ -91,6 +91,8 @@ TABLE = [
     Plant("lost-checkpoint", "postgres-cut-off", 1, "the next batch is 8"),
     # The row takes the mark of a store away that has moved.
     Plant("forgets-marks", "move", 1, "a coordinator can start on"),
+    # The row takes the worker's receipts away.
+    Plant("forgets-receipts", "restore", 1, "an old copy in the file was not noticed"),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
     Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
     Plant("leaks-sockets", "frames", 3000, "connections are left open"),

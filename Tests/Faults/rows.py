@@ -16,6 +16,7 @@ import overload
 import partitions
 import postgres
 import power
+import restores
 import simulation
 import specifications
 import standbys
@@ -36,6 +37,7 @@ TABLE = [
     Row("postgres-full", used_up.run, 6, 60),
     Row("postgres-cut-off", cut_off.run, 4, 60),
     Row("move", moves.run, 2, 120),
+    Row("restore", restores.run, 2, 40),
     Row("traces", traces.run, 50, 500),
     Row("zombies", zombies.run, 30, 1000),
     Row("workers", kills.workers, 100, 2000),

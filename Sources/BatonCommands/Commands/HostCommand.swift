@@ -44,8 +44,10 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
   var lifetime: Duration?
   @Option(
     help: ArgumentHelp(
-      "Where the new host reaches this coordinator. Default: this machine's name and the port of --operators.",
-      valueName: "host:port"))
+      """
+      Where the new host reaches the coordinator; several addresses are separated by commas. Default: this machine's \
+      name and the port of --operators, and those of the other coordinators of the fleet.
+      """, valueName: "host:port"))
   var address: String?
   @Flag(help: "Let the host join only after 'baton host approve'.") var approve = false
   @OptionGroup var client: ClientOptions
@@ -56,8 +58,16 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
     let name = HostName(host)
     let needsApproval = approve
     let (lifetime, user) = (lifetime ?? Invitation.lifetime, console.environment.user)
-    let invited = try await client.connect {
-      try await $0.invite(name, for: lifetime, by: user, needsApproval: needsApproval)
+    do {
+      if let address { _ = try CoordinatorAddresses(parsing: address) }
+    } catch {
+      throw CommandFailure(.usage, "--address: \(error)")
+    }
+    let isFree = address == nil
+    let (invited, others) = try await client.connect { api in
+      let invited = try await api.invite(name, for: lifetime, by: user, needsApproval: needsApproval)
+      // Without the others the host can join too.
+      return (invited, isFree ? (try? await api.coordinators()) ?? [] : [])
     }
     guard let operators = invited.fleet.operators else {
       throw CommandFailure(
@@ -65,7 +75,7 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
         "no host can join, because the coordinator listens only on its own machine: start it with --operators, such "
           + "as --operators 0.0.0.0:7422")
     }
-    let address = address ?? Self.address(operators)
+    let address = address ?? Self.addresses(operators, others)
     // Other users of the new host see the arguments of a process, but not those of the shell's own echo.
     let command = "echo \(invited.token) | baton-worker join \(address) --pin \(invited.fleet.pin) --token -"
     console.emit(
@@ -82,6 +92,18 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
       }
       return [command]
     }
+  }
+
+  /// The address of the coordinator that has answered, and those of the others that serve other machines.
+  static func addresses(_ operators: HostPort, _ coordinators: [CoordinatorReport]) -> String {
+    var all = [address(operators)]
+    for other in coordinators where !other.answers && !other.isEnded {
+      guard let text = other.place.operators, let endpoint = try? HostPort(parsing: text), !endpoint.isLoopback,
+        !all.contains("\(endpoint)"), all.count < CoordinatorAddresses.maximumCount
+      else { continue }
+      all.append("\(endpoint)")
+    }
+    return all.joined(separator: ",")
   }
 
   /// The address as another machine may know it: a coordinator that listens on every address has none to show.

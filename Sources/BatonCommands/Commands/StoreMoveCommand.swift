@@ -9,25 +9,27 @@ struct StoreMoveCommand: AsyncParsableCommand, Sendable {
     commandName: "move",
     abstract: "Move the store to PostgreSQL, or back to the data folder, while the coordinator runs.",
     discussion: """
-      The coordinator copies its store from one snapshot and compares the copy. Meanwhile it takes no writes: launches go \
-      on, and their batches, submissions and other changes wait. Then the store is marked as moved, and no coordinator \
-      starts on it any more. The coordinator ends. Started again, also with its old settings, it goes on where the store \
-      is now; workers come back within their lease, and no launch is lost. Before a store moves back from PostgreSQL, \
-      all coordinators but one have to be stopped.
+      The coordinator copies its store from one snapshot and compares the copy. Meanwhile it takes no writes: \
+      launches go on, and their batches, submissions and other changes wait. Then the store is marked as moved, and \
+      no coordinator starts on it any more. The coordinator ends. Started again, also with its old settings, it goes \
+      on where the store is now; workers come back within their lease, and no launch is lost. Before a store moves \
+      back from PostgreSQL, all coordinators but one have to be stopped.
 
       Until the store has left its place, Ctrl-C gives the move up, and everything stays as it was. A move that was \
-      killed is finished or forgotten by the next start of the coordinator; it can be given once more. There are never \
-      two stores on which a coordinator starts.
+      killed is finished or forgotten by the next start of the coordinator; it can be given once more. There are \
+      never two stores on which a coordinator starts.
 
-      With --dry-run the store is copied and compared beside the work, and stays where it is. With --data or --config \
-      this command moves the store of stopped coordinators itself, which the settings in DIR, FILE and BATON_STORE name.
+      With --dry-run the store is copied and compared beside the work, and stays where it is. With --data or \
+      --config this command moves the store of stopped coordinators itself, which the settings in DIR, FILE and \
+      BATON_STORE name.
 
       Only the coordinator's own user can move its store. A password must not be in the address: PostgreSQL's client \
       library reads ~/.pgpass of the coordinator's user.
 
       Exit status: 0 if the store has moved; 4 if it cannot move there, because the target is not empty, another \
-      coordinator uses the store, or the database cannot be reached; 69 if no coordinator answers; 75 if the connection \
-      to the coordinator was lost, or, with --data, if the database cannot be reached or a coordinator uses the folder.
+      coordinator uses the store, or the database cannot be reached; 69 if no coordinator answers; 75 if the \
+      connection to the coordinator was lost, or, with --data, if the database cannot be reached or a coordinator \
+      uses the folder.
 
       Examples:
         baton store move --to postgres://baton@db.example.com/baton --dry-run
@@ -131,7 +133,8 @@ final class MoveMeter: Sendable {
   var interruption: String {
     hasLeft
       ? "interrupted after the store had left its old place: the move goes on to its end"
-      : "interrupted: the move is given up, and the store stays, unless the coordinator says in its log that it has moved"
+      : "interrupted: the move is given up, and the store stays, unless the coordinator says in its log that it has "
+        + "moved"
   }
 
   /// What a person is told when the coordinator is out of reach.
@@ -139,14 +142,14 @@ final class MoveMeter: Sendable {
     if hasLeft {
       return CommandFailure(
         .unavailable,
-        "the store has left its old place, and then the connection to the coordinator was lost; the coordinator finishes "
-          + "the move when it starts")
+        "the store has left its old place, and then the connection to the coordinator was lost; the coordinator "
+          + "finishes the move when it starts")
     }
     if shown.withLock({ $0.share >= 0 || $0.reached != nil }) {
       return CommandFailure(
         .unavailable,
-        "the connection to the coordinator was lost during the move: the coordinator says when it starts if the store has "
-          + "moved, and otherwise the store is where it was")
+        "the connection to the coordinator was lost during the move: the coordinator says when it starts if the store "
+          + "has moved, and otherwise the store is where it was")
     }
     return CommandFailure(
       .unreachable, "\(why); the store of a stopped coordinator is moved with --data, its data folder")

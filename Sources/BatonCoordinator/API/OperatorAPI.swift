@@ -105,8 +105,8 @@ package protocol OperatorAPI: Sendable {
   func backUpStore(
     to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary
-  /// Moves the store to a database, or back to the coordinator's data folder, while the coordinator runs. Afterwards the
-  /// coordinator ends, and goes on at the new place when it is started again.
+  /// Moves the store to a database, or back to the coordinator's data folder, while the coordinator runs. Afterwards
+  /// the coordinator ends, and goes on at the new place when it is started again.
   /// - Parameters:
   ///   - isRehearsal: copies and compares only, beside the work.
   ///   - report: called from time to time with the progress. It must not block.

@@ -70,6 +70,15 @@ extension Coordinator {
     return identities.description(at: now().date)
   }
 
+  /// Where the other coordinators of the fleet serve that live and that other machines can reach. It is empty if that
+  /// cannot be read now, because a host can do without.
+  func otherCoordinators() async -> [CoordinatorPlace] {
+    guard store.isShared, let all = try? await coordinators() else { return [] }
+    return all.filter { !$0.isEnded && !$0.answers }.map(\.place).filter { place in
+      (try? HostPort(parsing: place.workers)).map { !$0.isLoopback } ?? false
+    }
+  }
+
   /// What a host that joins is answered.
   enum JoinAnswer: Sendable {
     case waiting

@@ -2,6 +2,7 @@ import BatonBase
 import BatonIdentity
 import BatonModel
 import BatonProtobuf
+import BatonStore
 import BatonWire
 import GRPCCore
 import SwiftProtobuf
@@ -33,6 +34,7 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
       }
       let answer = try await coordinator.join(token, request: Array(request.request), from: context.remotePeer)
       guard case .joined(let host, let certificates, let fleet) = answer else { return .with { $0.isWaiting = true } }
+      let others = await coordinator.otherCoordinators().map(\.workers)
       return .with {
         $0.fleet = fleet.fleet
         $0.host = host.rawValue
@@ -40,6 +42,7 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
         $0.serverCertificate = Data(certificates.serverCertificate)
         $0.roots = certificates.roots.map { Data($0) }
         if let workers = fleet.workers { $0.port = Int32(workers.port) }
+        $0.otherWorkers = others
       }
     }
   }

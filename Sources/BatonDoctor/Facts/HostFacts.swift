@@ -21,7 +21,7 @@ package struct HostFacts: Hashable, Sendable {
   package var holder: Int32?
   package var tokens: [Token] = []
   package var clock = Clock()
-  package var coordinator = Coordinator(address: "", answer: .unreachable(""))
+  package var coordinators = [Coordinator(address: "", answer: .unreachable(""))]
   package var groups: Groups?
   /// How a worker on this host would fence commands in; `nil` if the host is not checked as a worker.
   package var sandbox: HostSandbox?

@@ -2,7 +2,7 @@ import BatonModel
 
 /// Findings about the clock, processes, versions and limits.
 extension HostFacts {
-  var clockFindings: [Finding] { [kernelClock] + [coordinatorClock].compactMap { $0 } }
+  var clockFindings: [Finding] { [kernelClock] + coordinators.compactMap(clock) }
 
   private var kernelClock: Finding {
     let check = "synchronised"
@@ -20,15 +20,17 @@ extension HostFacts {
     }
   }
 
-  private var coordinatorClock: Finding? {
+  private func clock(of coordinator: Coordinator) -> Finding? {
+    let name =
+      coordinators.count == 1 ? "the coordinator's clock" : "the clock of the coordinator at \(coordinator.address)"
     guard case .answered(_, let ahead?, let within) = coordinator.answer else { return nil }
     let size = ahead < .zero ? .zero - ahead : ahead
     guard size > within + .seconds(2) else {
-      return Finding(.clock, "coordinatorClock", .ok, "the coordinator's clock shows the same time, within 2s")
+      return Finding(.clock, "coordinatorClock", .ok, "\(name) shows the same time, within 2s")
     }
     return Finding(
       .clock, "coordinatorClock", .warning,
-      "the coordinator's clock is \(size.inWords) \(ahead < .zero ? "behind" : "ahead of") this host's: displayed "
+      "\(name) is \(size.inWords) \(ahead < .zero ? "behind" : "ahead of") this host's: displayed "
         + "times differ; nothing else is affected",
       remedy: "synchronise both")
   }
@@ -55,9 +57,9 @@ extension HostFacts {
 
   var versionFindings: [Finding] {
     [
-      Finding(.versions, "baton", .ok, "baton \(versions.baton)"), coordinatorVersion,
-      roles.contains(.coordinator) ? Finding(.versions, "sqlite", .ok, "SQLite \(versions.sqlite)") : nil, kernel,
-    ].compactMap { $0 }
+      [Finding(.versions, "baton", .ok, "baton \(versions.baton)")], coordinators.map(version),
+      roles.contains(.coordinator) ? [Finding(.versions, "sqlite", .ok, "SQLite \(versions.sqlite)")] : [], [kernel],
+    ].flatMap { $0 }
   }
 
   private var kernel: Finding {
@@ -72,7 +74,7 @@ extension HostFacts {
       remedy: "install a later kernel; until then a sweep finds processes that detached from their launch")
   }
 
-  private var coordinatorVersion: Finding {
+  private func version(of coordinator: Coordinator) -> Finding {
     let check = "coordinator"
     switch coordinator.answer {
     case .answered(let version?, _, _) where version == versions.baton:
@@ -87,6 +89,11 @@ extension HostFacts {
       return Finding(
         .versions, check, .problem, "the coordinator at \(coordinator.address) does not let \(user.name) in: \(why)",
         remedy: "run as the coordinator's user, or set BATON_TOKEN_FILE to a copy of its token")
+    case .unreachable where coordinators.contains(where: \.isThere):
+      return Finding(
+        .versions, check, .warning,
+        "no coordinator answers at \(coordinator.address), and another one of the fleet does",
+        remedy: "start it, or take its address out of the settings: while others answer, workers go to them")
     case .unreachable:
       let remedy =
         roles.contains(.coordinator)
@@ -127,4 +134,9 @@ extension HostFacts {
       "\(limit) processes and threads of this user: too few for commands that start others",
       remedy: "raise it: ulimit -u 4096, in a systemd unit TasksMax=4096 and LimitNPROC=4096")
   }
+}
+
+extension HostFacts.Coordinator {
+  /// Whether a coordinator listens there.
+  fileprivate var isThere: Bool { if case .unreachable = answer { false } else { true } }
 }

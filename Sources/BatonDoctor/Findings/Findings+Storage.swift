@@ -9,8 +9,24 @@ extension HostFacts {
       + (work.map { $0.findings(named: "worker's folder", user: user, isStore: false) } ?? [])
   }
 
+  private var postgresFindings: [Finding] { replicationFindings + [history].compactMap { $0 } }
+
+  /// Whether the server has another history than before.
+  private var history: Finding? {
+    guard case .found(_, _, let history?) = postgres?.state else { return nil }
+    let check = "history"
+    let point = "server \(history.present.system), timeline \(history.present.timeline)"
+    guard let change = history.change else { return Finding(.storage, check, .ok, "\(point), as before") }
+    if let time = history.noticedAt {
+      return Finding(.storage, check, .ok, "\(point): \(change); a coordinator that started has said so at \(time)")
+    }
+    return Finding(
+      .storage, check, .warning, "\(point): \(change), since the last start of a coordinator",
+      remedy: "look whether the newest requests and checkpoints are there, and restart the coordinators")
+  }
+
   /// What the server's replication means for a commit that was answered.
-  private var postgresFindings: [Finding] {
+  private var replicationFindings: [Finding] {
     guard let postgres else { return [] }
     func finding(_ level: Finding.Level, _ found: String, _ remedy: String? = nil) -> [Finding] {
       [Finding(.storage, "replication", level, "\(postgres.address) \(found)", remedy: remedy)]
@@ -18,25 +34,25 @@ extension HostFacts {
     switch postgres.state {
     case .unreachable(let why):
       return finding(.problem, "cannot be used: \(why)", "correct the setting 'store', or the server")
-    case .found(.isStandby, _):
+    case .found(.isStandby, _, _):
       return finding(
         .problem, "is a standby, which takes no writes",
         "name the primary, or all servers with target_session_attrs=read-write")
-    case .found(.none, _):
+    case .found(.none, _, _):
       return finding(
         .ok, "has no standby: what was answered comes back with the server's disk, or with a backup up to its time")
-    case .found(.asynchronous(let connected), _):
+    case .found(.asynchronous(let connected), _, _):
       return finding(
         .warning,
         "has \(connected) standby(s) that no commit waits for: a failover may lose what was answered; this is noticed, and "
           + "the fleet is paused",
         "set synchronous_standby_names, if answered commits have to survive the loss of the server")
-    case .found(.synchronous(let names, 0), _):
+    case .found(.synchronous(let names, 0), _, _):
       return finding(
         .problem,
         "waits for a standby (synchronous_standby_names = \(names)), and none is connected: no commit is answered",
         "start the standby, or empty synchronous_standby_names")
-    case .found(.synchronous(let names, _), let commit):
+    case .found(.synchronous(let names, _), let commit, _):
       return finding(
         .ok,
         "waits for a standby (synchronous_standby_names = \(names), synchronous_commit = \(commit)): what was answered "

@@ -1731,6 +1731,9 @@ package nonisolated struct Baton_V1_JoinReply: Sendable {
   /// An operator has to approve the host first, and everything else is empty. The host asks again.
   package var isWaiting: Bool = false
 
+  /// Where the other coordinators of the fleet serve workers, HOST:PORT.
+  package var otherWorkers: [String] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -6245,7 +6248,7 @@ nonisolated extension Baton_V1_JoinRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JoinReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}host\0\u{1}certificate\0\u{1}roots\0\u{1}port\0\u{3}server_certificate\0\u{3}is_waiting\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}host\0\u{1}certificate\0\u{1}roots\0\u{1}port\0\u{3}server_certificate\0\u{3}is_waiting\0\u{3}other_workers\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6260,6 +6263,7 @@ nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._
       case 5: try { try decoder.decodeSingularInt32Field(value: &self.port) }()
       case 6: try { try decoder.decodeSingularBytesField(value: &self.serverCertificate) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self.isWaiting) }()
+      case 8: try { try decoder.decodeRepeatedStringField(value: &self.otherWorkers) }()
       default: break
       }
     }
@@ -6287,6 +6291,9 @@ nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._
     if self.isWaiting != false {
       try visitor.visitSingularBoolField(value: self.isWaiting, fieldNumber: 7)
     }
+    if !self.otherWorkers.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.otherWorkers, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6298,6 +6305,7 @@ nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.port != rhs.port {return false}
     if lhs.serverCertificate != rhs.serverCertificate {return false}
     if lhs.isWaiting != rhs.isWaiting {return false}
+    if lhs.otherWorkers != rhs.otherWorkers {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -109,7 +109,7 @@ struct PostgresPlace {
 
   /// Drops the tables of a copy whose move did not end, or of a store that has moved away.
   private func drop(_ shapes: [TableShape], on connection: PostgresConnection) throws {
-    let tables = (shapes.map(\.name) + ["baton_schema", "baton_move"]).joined(separator: ", ")
+    let tables = (shapes.map(\.name) + ["baton_schema", "baton_move", "baton_server"]).joined(separator: ", ")
     let sequences = NumberedTable.allCases.map { "\($0.name)_ids" }.joined(separator: ", ")
     try connection.script(
       """

@@ -3,8 +3,8 @@ internal import BatonPostgres
 internal import Synchronization
 
 extension PostgresStore {
-  /// Beats. While the writer stands still, a connection of its own does it: a coordinator that does not beat is ended by
-  /// others, and does not answer heartbeats.
+  /// Beats. While the writer stands still, a connection of its own does it: a coordinator that does not beat is ended
+  /// by others, and does not answer heartbeats.
   package func beat(_ reading: ClockReading?) async throws -> Beat {
     switch pause.state {
     case .none: try await beatInTurn(reading)

@@ -51,8 +51,8 @@ extension StoreError {
   static func unfinished(_ old: String, _ place: String, _ cause: any Error) -> StoreError {
     StoreError(
       .relocated,
-      "The store has left \(old) for \(place), and the last step of the move failed: \(StoreError(anything: cause)) The "
-        + "coordinator of \(old) makes this step when it starts, and so does 'baton store move'.")
+      "The store has left \(old) for \(place), and the last step of the move failed: \(StoreError(anything: cause)) "
+        + "The coordinator of \(old) makes this step when it starts, and so does 'baton store move'.")
   }
 
   /// What writes are answered with after the store has left its place.

@@ -3,8 +3,8 @@ internal import BatonPostgres
 internal import GRDB
 
 extension StoreMove {
-  /// Opens the store where the settings of its coordinator say; or where it has moved since, if a coordinator has carried
-  /// that out and is started again with the same settings.
+  /// Opens the store where the settings of its coordinator say; or where it has moved since, if a coordinator has
+  /// carried that out and is started again with the same settings.
   /// - Parameters:
   ///   - place: where the settings say that the store is.
   ///   - dataFolder: the coordinator's data folder, which no other process may use.

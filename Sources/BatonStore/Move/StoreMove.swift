@@ -3,8 +3,8 @@ internal import BatonModel
 internal import BatonPostgres
 internal import GRDB
 
-/// Moves a store from a folder to PostgreSQL or back: the store of stopped coordinators, or that of the coordinator that
-/// carries the move out (`Store.move`).
+/// Moves a store from a folder to PostgreSQL or back: the store of stopped coordinators, or that of the coordinator
+/// that carries the move out (`Store.move`).
 ///
 /// 1. The copy is made from one snapshot. It is compared with the store: rows and a sum of each table, and what holds
 ///    between tables. Nothing is written to the store meanwhile.

@@ -15,7 +15,7 @@ package struct PostgresInspection: Hashable, Sendable {
   }
 
   package enum State: Hashable, Sendable {
-    case found(Replication, synchronousCommit: String)
+    case found(Replication, synchronousCommit: String, PostgresHistory?)
     /// The server cannot be reached, or refuses the user or what a store needs.
     case unreachable(String)
   }
@@ -65,6 +65,7 @@ package struct PostgresInspection: Hashable, Sendable {
       } else {
         connected == 0 ? .none : .asynchronous(connected: connected)
       }
-    return .found(replication, synchronousCommit: commit)
+    let history = try PostgresHistory.read(connection, deadline: server.deadline())
+    return .found(replication, synchronousCommit: commit, history)
   }
 }

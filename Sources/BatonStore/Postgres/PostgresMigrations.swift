@@ -18,11 +18,14 @@ struct PostgresMigrations {
   /// - Parameter incarnation: the name of a store that is made here.
   /// - Throws: `.newerVersion` if a newer version of Baton has made the tables, and says that this version must not
   ///   write into them; `.refused` if the database belongs to another program.
-  func run(_ incarnation: String) throws(StoreError) {
+  /// - Returns: how the server's history has changed since the last start of a coordinator; `nil` if it has not.
+  @discardableResult
+  func run(_ incarnation: String) throws(StoreError) -> PostgresHistory? {
     let connection = try server.connect()
     defer { connection.close() }
     do {
       try run(on: connection, incarnation)
+      return try PostgresHistory.note(on: connection, deadline: server.deadline())
     } catch {
       throw StoreError(anything: error)
     }

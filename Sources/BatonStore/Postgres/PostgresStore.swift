@@ -23,6 +23,8 @@ package final class PostgresStore: VerbStore {
   let folder: DataFolderLock?
   /// The move that is under way, and how this coordinator beats meanwhile.
   let (moving, pause) = (MoveTurn(), WriterPause())
+  /// How the server's history has changed since the last start of a coordinator; `nil` if it has not.
+  package let history: PostgresHistory?
   package let limits: StoreLimits
   package let queuesSpans: Bool
   package var isShared: Bool { true }
@@ -56,8 +58,8 @@ package final class PostgresStore: VerbStore {
     onGroup: GroupReport? = nil
   ) throws -> PostgresStore {
     let server = PostgresServer(address: address, limits: postgres, trial: trial)
-    try PostgresMigrations(server: server).run(RandomNumbers.name())
-    return try PostgresStore(server, limits, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
+    let history = try PostgresMigrations(server: server).run(RandomNumbers.name())
+    return try PostgresStore(server, limits, history, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
   }
 
   /// Throws `.refused` if coordinators of another fleet use the store: their workers would not recognise this one.
@@ -72,8 +74,10 @@ package final class PostgresStore: VerbStore {
   }
 
   private init(
-    _ server: PostgresServer, _ limits: StoreLimits, queuesSpans: Bool, folder: DataFolderLock?, onGroup: GroupReport?
+    _ server: PostgresServer, _ limits: StoreLimits, _ history: PostgresHistory?, queuesSpans: Bool,
+    folder: DataFolderLock?, onGroup: GroupReport?
   ) throws {
+    self.history = history
     (self.limits, self.queuesSpans, self.folder, place) = (limits, queuesSpans, folder, server)
     cache = DefinitionCache()
     let workingSet = try WorkingSet.database()

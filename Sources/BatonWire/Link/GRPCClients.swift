@@ -201,6 +201,12 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     LinkError(.unreachable, "the coordinator at \(endpoint) does not answer: \(why)")
   }
 
+  package static func noneAnswers(_ reasons: [LinkError]) -> LinkError {
+    LinkError(
+      .unreachable,
+      "none of the \(reasons.count) coordinators answers: " + reasons.map(\.description).joined(separator: "; "))
+  }
+
   /// - Parameter why: says what is wrong with the program on the address, and begins with "it" or "its".
   static func notTheFleet(_ endpoint: HostPort, _ why: String) -> LinkError {
     LinkError(

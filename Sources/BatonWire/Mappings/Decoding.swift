@@ -48,7 +48,8 @@ extension ExpiryReason {
 extension JobIdentifier {
   package init(wire text: String) throws {
     guard let identifier = JobIdentifier(text) else {
-      throw WireError("'\(text.escapedOnOneLine)' is not an identifier: parts of letters, digits, '-' and '_', separated by dots")
+      throw WireError(
+        "'\(text.escapedOnOneLine)' is not an identifier: parts of letters, digits, '-' and '_', separated by dots")
     }
     self = identifier
   }

@@ -16,8 +16,8 @@ import SwiftProtobuf
 /// The join of a host: it draws a key, proves to the coordinator that it was invited, and gets its name and its
 /// certificate.
 package struct Enrolment: Sendable {
-  /// Where the coordinator listens for operators and for hosts that join.
-  package var endpoint: HostPort
+  /// Where coordinators of the fleet listen for operators and for hosts that join; at least one.
+  package var endpoints: [HostPort]
   package var pin: Pin
   package var token: JoinToken
 
@@ -27,22 +27,38 @@ package struct Enrolment: Sendable {
   package var pause = Duration.seconds(2)
 
   package init(endpoint: HostPort, pin: Pin, token: JoinToken) {
-    (self.endpoint, self.pin, self.token) = (endpoint, pin, token)
+    self.init(endpoints: [endpoint], pin: pin, token: token)
+  }
+
+  package init(endpoints: [HostPort], pin: Pin, token: JoinToken) {
+    (self.endpoints, self.pin, self.token) = (endpoints, pin, token)
   }
 
   /// How often the same request is sent if its answer does not come.
   private static let attempts = 3
 
-  /// Joins the fleet with `key`. An attempt whose answer was lost is repeated with the same key, which the coordinator
-  /// answers in the same way.
-  /// - Throws: `LinkError` if the coordinator is not the pinned fleet's or cannot be reached; `EnrolmentRefusal` if the
-  ///   coordinator refuses; `IdentityError` if its answer is wrong.
+  /// Joins the fleet with `key`, at the first coordinator that answers. An attempt whose answer was lost is repeated
+  /// with the same key, which every coordinator of the fleet answers in the same way.
+  /// - Throws: `LinkError` if a coordinator is not the pinned fleet's, or none can be reached; `EnrolmentRefusal` if
+  ///   the coordinator refuses; `IdentityError` if its answer is wrong.
   package func join(with key: HostKey) async throws -> HostIdentity {
+    var silent: [LinkError] = []
+    for endpoint in endpoints {
+      do {
+        return try await join(with: key, at: endpoint)
+      } catch let error as LinkError where error.code == .unreachable {
+        silent.append(error)
+      }
+    }
+    throw silent.count == 1 ? silent[0] : LinkError.noneAnswers(silent)
+  }
+
+  private func join(with key: HostKey, at endpoint: HostPort) async throws -> HostIdentity {
     var attempt = 1
     var isWaiting = false
     while true {
       do {
-        if let identity = try await ask(with: key) { return identity }
+        if let identity = try await ask(endpoint, with: key) { return identity }
         if !isWaiting { onWaiting(key.number(pin: pin)) }
         (attempt, isWaiting) = (1, true)
         try await Clocks.system.sleep(pause)
@@ -58,7 +74,7 @@ package struct Enrolment: Sendable {
   }
 
   /// Asks once. Returns `nil` if the host has to be approved first.
-  private func ask(with key: HostKey) async throws -> HostIdentity? {
+  private func ask(_ endpoint: HostPort, with key: HostKey) async throws -> HostIdentity? {
     let request = Baton_V1_JoinRequest.with {
       $0.invitation = Data(token.id)
       $0.secret = Data(token.secret)
@@ -78,9 +94,10 @@ package struct Enrolment: Sendable {
             ? "the coordinator does not say where it listens for workers: update it"
             : "the coordinator's answer makes no sense")
       }
+      let workers = Self.workers(HostPort(host: endpoint.host, port: Int(reply.port)), reply.otherWorkers)
       var identity = HostIdentity(
-        fleet: reply.fleet, host: host, coordinator: "\(HostPort(host: endpoint.host, port: Int(reply.port)))", key: "",
-        certificate: "", roots: [], enrolment: "\(endpoint)")
+        fleet: reply.fleet, host: host, coordinator: workers, key: "", certificate: "", roots: [],
+        enrolment: "\(endpoint)")
       let answer = HostIdentity.Answer(
         certificate: Array(reply.certificate), serverCertificate: Array(reply.serverCertificate),
         roots: reply.roots.map { Array($0) })
@@ -90,6 +107,16 @@ package struct Enrolment: Sendable {
       try identity.take(key, answer)
       return identity
     }
+  }
+
+  /// The addresses of all coordinators, separated by commas. What the coordinator says of the others and is no address
+  /// is left out.
+  private static func workers(_ own: HostPort, _ others: [String]) -> String {
+    var all = [own]
+    for text in others.prefix(CoordinatorAddresses.maximumCount) where all.count < CoordinatorAddresses.maximumCount {
+      if let other = try? HostPort(parsing: text), !all.contains(other) { all.append(other) }
+    }
+    return all.map(\.description).joined(separator: ",")
   }
 }
 

@@ -26,12 +26,10 @@ extension LiveBackend {
     if options.roles.contains(.coordinator) { await examineStore(options.coordinator, &facts) }
     var target = options.target
     if options.roles.contains(.worker), let configuration = await examineWorker(options, &facts) {
-      // Of several addresses only the first is asked.
-      let first = try? CoordinatorAddresses(parsing: configuration.coordinator).current.description
-      target.endpoint = options.address ?? first ?? configuration.coordinator
+      target.endpoint = options.address ?? configuration.coordinator
       target.tokenFile = target.tokenFile ?? configuration.tokenFile
     }
-    await askCoordinator(target, &facts)
+    await askCoordinators(target, &facts)
     return facts
   }
 
@@ -84,15 +82,19 @@ extension LiveBackend {
     ).configuration
   }
 
-  private func askCoordinator(_ target: ConnectionTarget, _ facts: inout HostFacts) async {
+  /// Asks the coordinator at each address of the target.
+  private func askCoordinators(_ target: ConnectionTarget, _ facts: inout HostFacts) async {
     do {
-      // Of several addresses only the first is asked.
-      let endpoint = try CoordinatorAddresses(parsing: target.endpoint).current
-      facts.tokens += tokens(target, endpoint)
-      facts.coordinator = HostFacts.Coordinator(
-        address: endpoint.description, answer: try await answer(of: endpoint, tokenFile(target, endpoint, facts)))
+      facts.coordinators = []
+      for endpoint in try CoordinatorAddresses(parsing: target.endpoint).all {
+        let found = tokens(target, endpoint).filter { !facts.tokens.contains($0) }
+        facts.tokens += found
+        facts.coordinators.append(
+          HostFacts.Coordinator(
+            address: endpoint.description, answer: try await answer(of: endpoint, tokenFile(target, endpoint, facts))))
+      }
     } catch {
-      facts.coordinator = HostFacts.Coordinator(address: target.endpoint, answer: .unreachable("\(error)"))
+      facts.coordinators.append(HostFacts.Coordinator(address: target.endpoint, answer: .unreachable("\(error)")))
       facts.mistakes.append("the coordinator's address: \(error)")
     }
   }

@@ -36,6 +36,13 @@ extension ProcessTelemetry {
         }
       }
       store = opened.0
+      if let change = (store as? PostgresStore)?.history?.change {
+        logger.warning(
+          """
+          \(change); what was acknowledged last may be missing: coordinators and workers that live notice what they \
+          miss, and the fleet is then paused
+          """)
+      }
       if opened.at != set { Self.warn(thatTheStoreIsAt: opened.at, logger) }
     } catch let error as StoreError where error.needsMending {
       // The status tells a service manager not to start this coordinator again.
@@ -62,8 +69,10 @@ extension ProcessTelemetry {
   private static func warn(thatTheStoreIsAt place: StorePlace, _ logger: Logger) {
     let setting = if case .postgres(let address) = place { address } else { "sqlite" }
     logger.warning(
-      "the store has moved, and this coordinator uses it where it is now: write 'store: \(setting)' into coordinator.yaml, or set BATON_STORE"
-    )
+      """
+      the store has moved, and this coordinator uses it where it is now: write 'store: \(setting)' into \
+      coordinator.yaml, or set BATON_STORE
+      """)
   }
 }
 
