@@ -29,11 +29,15 @@ enum Role: String {
     }
   }
 
+  /// The variable that makes leases short, for a figure in which a host is lost.
+  static let shortLease = "BATON_BENCHMARK_SHORT_LEASE"
+
   /// - Parameter port: where workers are served; 0 takes a free port.
   private static func coordinator(data: String, port: Int) async throws {
     DescriptorBudget.raise()
     let telemetry = telemetry("baton-coordinator")
     var settings = CoordinatorSettings()
+    if ProcessInfo.processInfo.environment[shortLease] != nil { settings.leaseTerm = .seconds(1) }
     settings.trace(
       to: telemetry.telemetry.traces, as: telemetry.telemetry.resource, telemetry.telemetry.settings)
     let address = ProcessInfo.processInfo.environment[BenchmarkDatabase.variable]
@@ -102,6 +106,12 @@ enum Role: String {
       say("begin \(SystemClocks.instant().nanoseconds)")
       for index in 0..<count { try await task.checkpoint(cursor, completed: Int64(index), of: Int64(count)) }
       say("end \(SystemClocks.instant().nanoseconds)")
+    }
+    worker.register("com.example.bench.spread") { task in
+      let (count, milliseconds) = try { ($0[0], $0[1]) }(task.payload(as: [Int].self))
+      for try await _ in task.batches(of: 0..<count, size: 1) {
+        try await Task.sleep(for: .milliseconds(milliseconds))
+      }
     }
     // Goes on until the fleet is stopped.
     worker.register("com.example.bench.endless.*") { task in

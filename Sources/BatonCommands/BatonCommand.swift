@@ -40,7 +40,7 @@ package struct BatonCommand: AsyncParsableCommand {
         subcommands: [
           SubmitCommand.self, PokeCommand.self, ListCommand.self, ShowCommand.self, WatchCommand.self,
           WaitCommand.self, LogsCommand.self, ExplainCommand.self, TraceCommand.self, CancelCommand.self,
-          RetryCommand.self,
+          RetryCommand.self, SetCommand.self,
         ]),
       CommandGroup(
         name: "Fleet",

@@ -163,6 +163,24 @@ extension Coordinator {
     return record
   }
 
+  /// Sets how many shards of a request may be in work at once.
+  package func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord {
+    let found = try await request(identifier, number: number)
+    let answer = try await translating {
+      try await self.store.setSpread(found.id, lanes: lanes, at: self.now().moment)
+    }
+    decide { $0.core.spreadChanged(answer) }
+    return try await withUpdates(answer.record)
+  }
+
+  /// The shards of a request, in their order, after the one with this number.
+  package func shards(
+    _ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int
+  ) async throws -> [ShardRecord] {
+    let found = try await request(identifier, number: number, choosing: .ran)
+    return try await translating { try await self.store.shards(of: found.id, after: after, limit: limit) }
+  }
+
   package func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
     let found = try await request(identifier, number: number)
     let definition = try appliedDefinition(for: identifier)

@@ -76,12 +76,17 @@ extension Coordinator {
     _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason.Kind?
   ) async throws -> SimulatedLaunch {
     let record = try await request(identifier, number: number)
-    let launch = LaunchKey(request: record.id, number: record.launches)
-    guard record.state == .running, let host = record.host else {
+    let shards = state.withLock { $0.core.dispatcher.launches(of: record.id) }
+    let launch = record.shards == nil ? LaunchKey(request: record.id, number: record.launches) : shards.first
+    guard record.state == .running, let host = record.host, let launch else {
       throw OperatorError.conflict(
         "request \(record.number) of '\(identifier)' \(record.state.predicate), so nothing of it can expire")
     }
-    let isAsked = decide { state in state.core.decide { $0.expire(launch, .simulated(as: reason)) } }
+    // Of a request with shards all launches expire.
+    let launches = record.shards == nil ? [launch] : shards
+    let isAsked = decide { state in
+      launches.count { launch in state.core.decide { $0.expire(launch, .simulated(as: reason)) } } > 0
+    }
     guard isAsked else {
       throw OperatorError.conflict("launch \(launch.number) of '\(identifier)' is asked to stop already")
     }

@@ -20,6 +20,8 @@ extension JobTask {
   /// - The collection is the same in every launch of the request: the same elements in the same order. The checkpoint
   ///   is an offset into the collection. If elements are added or removed at the front, batches are skipped or
   ///   repeated. No check can find that out.
+  /// - If the request is divided into shards (`JobTask.shard`), the loop hands out the elements of its own shard only,
+  ///   and progress counts these.
   /// - A handler has one loop over `batches`, and saves no checkpoints of its own. A request has one cursor, so a
   ///   second loop would begin at the offset at which the first one ended.
   /// - The body does its work again without harm, because a batch may run twice.
@@ -70,21 +72,22 @@ public struct Batches<Elements: RandomAccessCollection & Sendable>: AsyncSequenc
     ///   `JobTask.checkpoint(_:version:completed:of:)`; or the errors of `JobTask.lastCheckpoint(as:version:)`, for
     ///   example if the last checkpoint is a cursor of another type.
     public mutating func next() async throws -> Elements.SubSequence? {
+      let own = task.shard?.range(of: collection.count) ?? 0..<collection.count
       if let offset {
-        try await task.checkpoint(Offset(offset: offset), completed: Int64(offset), of: Int64(collection.count))
+        try await task.checkpoint(Offset(offset: offset), completed: Int64(offset), of: Int64(own.count))
       } else {
         offset = try task.lastCheckpoint(as: Offset.self)?.offset ?? 0
       }
-      guard let start = offset, start < collection.count else { return nil }
+      guard let start = offset, start < own.count else { return nil }
       try Task.checkCancellation()
       if task.expiry != nil { throw CancellationError() }
-      let end = Swift.min(start + size, collection.count)
+      let end = Swift.min(start + size, own.count)
       offset = end
       task.runtime.batchBegins()
       return collection[
         collection.index(
-          collection.startIndex, offsetBy: start)..<collection.index(
-            collection.startIndex, offsetBy: end)]
+          collection.startIndex, offsetBy: own.lowerBound + start)..<collection.index(
+            collection.startIndex, offsetBy: own.lowerBound + end)]
     }
   }
 }

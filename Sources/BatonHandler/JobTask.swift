@@ -59,6 +59,10 @@ public struct JobTask: Sendable {
   /// launches may hold the other GPUs of the host, so use only these. Empty if the definition requires no GPU.
   public let gpus: [String]
 
+  /// The shard of the request that this launch works on, if the job's definition says `work.shards`; otherwise `nil`.
+  /// Each shard has checkpoints of its own, and several of them run at the same time, on one host or on many.
+  public let shard: JobShard?
+
   package let runtime: any LaunchRuntime
 
   /// - Parameter gpus: the GPUs that the launch holds, by the ids that their drivers use.
@@ -73,6 +77,7 @@ public struct JobTask: Sendable {
     principal = assignment.principal
     payload = assignment.payload
     self.gpus = gpus
+    shard = assignment.shard.map { JobShard(index: $0.index, count: definition.spread?.shards ?? 1) }
     self.runtime = runtime
   }
 
@@ -123,6 +128,29 @@ public struct JobTask: Sendable {
   ///   - total: the number of units in all; `nil` keeps the number that is shown.
   public func report(completed: Int64, of total: Int64? = nil) {
     runtime.update(title: nil, subtitle: nil, completedUnits: completed, totalUnits: total)
+  }
+}
+
+/// The part of a request that one launch works on.
+public struct JobShard: Hashable, Sendable {
+  /// The number of the shard, from 0 to `count - 1`.
+  public let index: Int
+  /// How many shards the request has.
+  public let count: Int
+
+  /// - Precondition: `index` is at least 0 and less than `count`.
+  public init(index: Int, count: Int) {
+    precondition(index >= 0 && index < count, "shard \(index) of \(count) does not exist")
+    self.index = index
+    self.count = count
+  }
+
+  /// The shard's share of so many units: a range of their indices. The shares of all shards together are all units,
+  /// without gaps, and their lengths differ by at most one.
+  public func range(of units: Int) -> Range<Int> {
+    let (length, longer) = units.quotientAndRemainder(dividingBy: count)
+    let start = index * length + min(index, longer)
+    return start..<(start + length + (index < longer ? 1 : 0))
   }
 }
 

@@ -205,6 +205,15 @@ package enum JobSchema {
           }
         },
         {
+          "if": {"required": ["kind"], "properties": {"kind": {"const": "refresh"}}},
+          "then": {
+            "properties": {
+              "work": {"properties": {"spread": false, "shards": false, "shardSize": false, "onShardFailure": false}}
+            }
+          },
+          "else": true
+        },
+        {
           "description": "requiresNetworkConnectivity: false contradicts network.",
           "not": {
             "required": ["network", "requiresNetworkConnectivity"],
@@ -230,7 +239,6 @@ package enum JobSchema {
         "literal": {"type": ["string", "number", "boolean"], "pattern": "^(?![\\s\\S]*\\$\\{wildcard\\})[^\\u0000]*$"},
         "work": {
           "type": "object",
-          "required": ["command"],
           "additionalProperties": false,
           "properties": {
             "command": {
@@ -333,6 +341,28 @@ package enum JobSchema {
               "description": "The user of the host as which the command runs, on a host whose worker is root and whose owner lists the user in allow.users. Not with items.lines or items.glob. Default: the worker's user.",
               "type": "string",
               "pattern": "^[A-Za-z_][A-Za-z0-9._-]{0,31}$"
+            },
+            "spread": {
+              "description": "At most so many hosts or slots work on the request at once. Work with items is cut into shards; work without items needs 'shards'. Not for refresh. Default: 1.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1024
+            },
+            "shardSize": {
+              "description": "How many items a shard has when the list is cut. Default: the list in about four shards for each of 'spread'.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1000000000
+            },
+            "shards": {
+              "description": "The number of shards of work without items, each with a cursor of its own and its number in BATON_SHARD. Without 'command' they are for a Swift handler.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 10000
+            },
+            "onShardFailure": {
+              "description": "What happens to the other shards when one has used up its retries: finishOthers, or stop. Default: finishOthers.",
+              "enum": ["finishOthers", "stop"]
             }
           },
           "allOf": [
@@ -347,9 +377,26 @@ package enum JobSchema {
               "if": {"required": ["pass"], "properties": {"pass": {"enum": ["stdin", "file"]}}},
               "then": {"properties": {"items": {"properties": {"list": {"items": {"pattern": "^[^\\n]*$"}}}}}},
               "else": true
+            },
+            {
+              "description": "Without a command, 'shards' is for a Swift handler, and only the keys of spreading are left.",
+              "if": {"required": ["command"]},
+              "then": true,
+              "else": {"required": ["shards"], "propertyNames": {"enum": ["spread", "shards", "onShardFailure"]}}
+            },
+            {
+              "description": "Work without items is divided into 'shards'.",
+              "if": {"required": ["items"]},
+              "then": {"not": {"required": ["shards"]}},
+              "else": {"if": {"required": ["spread"]}, "then": {"required": ["shards"]}, "else": true}
+            },
+            {
+              "if": {"anyOf": [{"required": ["shardSize"]}, {"required": ["onShardFailure"]}]},
+              "then": {"anyOf": [{"required": ["spread"]}, {"required": ["shards"]}]},
+              "else": true
             }
           ],
-          "dependencies": {"batchSize": ["items"], "pass": ["items"]}
+          "dependencies": {"batchSize": ["items"], "pass": ["items"], "shardSize": ["items"]}
         }
       }
     }

@@ -39,6 +39,10 @@ package struct SpanSource: Hashable, Sendable {
   /// The id of the span in which the client submitted the request; `nil` if there was none.
   package var parentSpanID: SpanID?
   package var submittedAt: Timestamp
+  /// The number of the shard within its request; 0 for a request that was not divided.
+  package var shard = 0
+  /// Whether the request was divided into shards.
+  package var isSpread = false
   /// Launch number `key.launch`; `nil` if there is no such launch.
   package var launch: Launch?
   /// How the request ended; set if `key.parts` contains `complete`.
@@ -85,9 +89,11 @@ package struct SpanSource: Hashable, Sendable {
     package var state: RequestState
     package var reason: String?
     package var at: Timestamp
+    /// How many shards the request had; `nil` if it was not divided.
+    package var shards: Int?
 
-    package init(state: RequestState, reason: String?, at: Timestamp) {
-      (self.state, self.reason, self.at) = (state, reason, at)
+    package init(state: RequestState, reason: String?, at: Timestamp, shards: Int? = nil) {
+      (self.state, self.reason, self.at, self.shards) = (state, reason, at, shards)
     }
   }
 }

@@ -157,7 +157,8 @@ package protocol Store: Sendable {
   ) async throws -> LaunchSubject?
   /// Adds a page of items to a request. Pages must come in order, each starting where the one before ended; a page that
   /// is already stored is answered again. The last page freezes the items.
-  func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer
+  /// If the request is divided, the same transaction cuts the items into shards.
+  func appendItems(_ page: ItemPage, from process: WorkerProcess, at now: Moment) async throws -> ItemsAnswer
   /// Frozen items for a launch.
   /// - Parameters:
   ///   - start: the index of the first item, from 0.
@@ -304,6 +305,11 @@ package protocol Store: Sendable {
   func retry(
     _ request: RequestID, skippingBatch: Bool, as definition: DefinitionID?, at now: Moment
   ) async throws -> RequestRecord
+  /// Sets how many shards of a request may be in work at once, while it waits or runs. If the number falls, shards that
+  /// do not run wait for a lane, and the answer names the launches that have to stop.
+  /// - Throws: `.refused` if the request has ended, if its definition does not say `work.spread`, or if the number is
+  ///   out of bounds; `.notFound` if there is no such request.
+  func setSpread(_ request: RequestID, lanes: Int, at now: Moment) async throws -> SpreadAnswer
   /// Gives a pending request another definition; the request keeps its checkpoint.
   /// - Throws: `.refused` if the request is not pending, if the definition is not applied or is the one that the
   ///   request has already, or if its items or batch size differ after a batch was committed; `.notFound` if there is
@@ -328,7 +334,11 @@ package protocol Store: Sendable {
   /// - Parameter after: lists only requests with a higher id; `nil` begins with the first one.
   /// - Throws: `.overloaded` while half of the write queue is full.
   func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
-  /// The launches of a request, in order; empty if there are none.
+  /// The shards of a request, in their order, at most `limit`; empty if it was not divided.
+  /// - Parameter after: lists only shards with a higher number; `nil` begins with the first one.
+  func shards(of request: RequestID, after: Int?, limit: Int) async throws -> [ShardRecord]
+  /// The launches of a request and of its shards, in the order of their starts; empty if there are none. Of a
+  /// request with shards the last ones are answered, at most `LaunchRecord.limitOfShards`.
   func launches(of request: RequestID) async throws -> [LaunchRecord]
   /// The history of a request, in order; empty if there is none.
   func events(of request: RequestID) async throws -> [EventRecord]

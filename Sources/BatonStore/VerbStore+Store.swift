@@ -161,8 +161,10 @@ extension VerbStore {
   ) async throws -> LaunchSubject? {
     try await write(.urgent) { try $0.noteExpiry(launch, reason, from: process, under: lease, at: now) }
   }
-  package func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer {
-    try await write(.urgent) { try $0.appendItems(page, from: process) }
+  package func appendItems(
+    _ page: ItemPage, from process: WorkerProcess, at now: Moment
+  ) async throws -> ItemsAnswer {
+    try await write(.urgent) { try $0.appendItems(page, from: process, at: now) }
   }
   package func items(
     of launch: LaunchKey, for process: WorkerProcess, start: Int, count: Int
@@ -297,6 +299,12 @@ extension VerbStore {
     _ request: RequestID, skippingBatch: Bool, as definition: DefinitionID?, at now: Moment
   ) async throws -> RequestRecord {
     try await write(.ordinary) { try $0.retry(request, skippingBatch: skippingBatch, as: definition, at: now) }
+  }
+  package func setSpread(_ request: RequestID, lanes: Int, at now: Moment) async throws -> SpreadAnswer {
+    try await write(.ordinary) { try $0.setSpread(request, lanes: lanes, at: now) }
+  }
+  package func shards(of request: RequestID, after: Int?, limit: Int) async throws -> [ShardRecord] {
+    try await read { try $0.shards(of: request, after: after, limit: limit) }
   }
   package func redefine(
     _ request: RequestID, as definition: DefinitionID, at now: Moment

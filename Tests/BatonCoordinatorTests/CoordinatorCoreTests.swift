@@ -391,7 +391,7 @@ private struct CoreBench {
   static func ending(_ request: Int64) -> EndingAnswer {
     EndingAnswer(
       launch: key(request), wasLive: true, request: RequestID(request), identifier: JobIdentifier("com.example.a")!,
-      state: .succeeded, requirementClass: ready(1))
+      state: .succeeded, requirementClass: ready(1), shardState: .succeeded)
   }
 
   static var submission: Submission {

@@ -77,7 +77,7 @@ import Testing
     for page in 0..<1000 {
       let items = (0..<1000).map { "item \(page * 1000 + $0)" }
       let answer = try await store.appendItems(
-        ItemPage(launch: launch, start: page * 1000, items: items, isLast: page == 999), from: someWorker)
+        ItemPage(launch: launch, start: page * 1000, items: items, isLast: page == 999), from: someWorker, at: someTime)
       #expect(answer == .committed(count: (page + 1) * 1000, isFrozen: page == 999))
     }
     #expect(try await store.items(of: launch.request, start: 999_998, count: 9) == ["item 999998", "item 999999"])
@@ -91,7 +91,7 @@ import Testing
     try await store.submit("com.a", to: definition)
     let launch = try await store.start(definition)
     func append(_ start: Int, _ items: String...) async throws -> ItemsAnswer {
-      try await store.appendItems(ItemPage(launch: launch, start: start, items: items), from: someWorker)
+      try await store.appendItems(ItemPage(launch: launch, start: start, items: items), from: someWorker, at: someTime)
     }
     #expect(try await append(0, "abc", "def", "ghi") == .committed(count: 3, isFrozen: false))
     #expect(try await append(3, "jkl", "mno") == .committed(count: 5, isFrozen: false))

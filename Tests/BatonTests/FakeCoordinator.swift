@@ -20,6 +20,7 @@ final class FakeCoordinator: OperatorAPI {
     /// The answers to submissions, one for each. After them, every submission is accepted.
     var submissions: [SubmissionResult] = []
     var cancellations: [Cancellation] = []
+    var shards: [ShardRecord] = []
     /// The hosts that the eviction, or its end, is about.
     var evicted: [HostName] = []
     var overrides: [ConditionOverrides] = []
@@ -133,10 +134,10 @@ final class FakeCoordinator: OperatorAPI {
   }
 
   func logs(
-    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
   ) async throws {
-    try call("logs \(identifier)\(follows ? " follow" : "")")
+    try call("logs \(identifier)\(shard.map { " shard \($0)" } ?? "")\(follows ? " follow" : "")")
     for one in state.withLock({ $0.output }) where launch == nil || launch == one.launch {
       try await body(one.launch, Array(one.text.utf8))
     }
@@ -160,6 +161,16 @@ final class FakeCoordinator: OperatorAPI {
   func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
     try call("redefine \(identifier)")
     return try await details(identifier, number: number).record
+  }
+
+  func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord {
+    try call("set \(identifier) spread \(lanes)")
+    return try await details(identifier, number: number).record
+  }
+
+  func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord] {
+    try call("shards \(identifier)")
+    return state.withLock { $0.shards.filter { $0.index > after ?? -1 } }
   }
 
   func moveStore(

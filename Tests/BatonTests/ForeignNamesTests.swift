@@ -17,6 +17,8 @@ import Testing
     "cancel": { _ = try await $0.cancel(.identifier(foreign, number: nil), by: "") },
     "retry": { _ = try await $0.retry(foreign, number: nil, skippingBatch: false, withNewDefinition: false) },
     "redefine": { _ = try await $0.redefine(foreign, number: nil) },
+    "setSpread": { _ = try await $0.setSpread(foreign, number: nil, lanes: 2) },
+    "shards": { _ = try await $0.shards(foreign, number: nil, after: nil, limit: 9) },
     "explain": { _ = try await $0.explain(foreign, number: nil) },
     "trace": { _ = try await $0.trace(foreign, number: nil) },
     "simulateLaunch": { _ = try await $0.simulateLaunch(foreign, number: nil, on: nil) },

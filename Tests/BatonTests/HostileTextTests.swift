@@ -147,7 +147,9 @@ import Testing
     ["evict", "com.example.*", "--host", hostile, "--allow"], ["retry", "com.example.report"],
     ["retry", "com.example.report", "--wait"], ["simulate", "launch", "com.example.ready", "--host", hostile],
     ["simulate", "expire", "com.example.running"], ["simulate", "conditions", hostile, "--idle", "true"],
-    ["simulate", "conditions", hostile, "--end"],
+    ["simulate", "conditions", hostile, "--end"], ["set", "com.example.running", "spread=2"],
+    ["set", hostile, hostile],
+    ["show", "com.example.running", "--shards"],
   ]
   /// What is said about people, hosts and the fleet, and what they have named.
   static let people = [

@@ -37,6 +37,8 @@ extension Obstacle.Kind {
     case .hostHasNoGPU: .hostHasNoGPU(needed: GPURequirement(count: 2), suitable: 1)
     case .gpusInUse: .gpusInUse(needed: GPURequirement(count: 2), free: 1)
     case .givingWay: .givingWay
+    case .noShards: .noShards
+    case .lanesInUse: .lanesInUse(of: 8)
     case .reserved: .reserved(for: IdentifierPattern("com.example.wide")!, until: now)
     }
   }
@@ -66,6 +68,7 @@ extension ExpiryReason.Kind {
     case .gpuLost: .gpuLost
     case .allowanceSpent: .allowanceSpent
     case .preempted: .preempted
+    case .laneLost: .laneLost
     case .simulated: .simulated(as: .batteryLow)
     }
   }

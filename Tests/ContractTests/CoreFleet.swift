@@ -319,7 +319,7 @@ struct CoreFleet {
       seats[number].dispatcher.progressed(
         checkpoint.launch, .batch(completed: checkpoint.completedUnits, of: nil), on: host)
       guard
-        case .committed(let batch)? = try store.transaction({
+        case .committed(let batch, _)? = try store.transaction({
           try $0.checkpoint([checkpoint], from: process, at: now.moment)
         }).first
       else { return }

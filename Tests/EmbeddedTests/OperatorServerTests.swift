@@ -189,6 +189,8 @@ struct OperatorServerTests {
       { _ = try await api.cancel(.identifier(identifier, number: number), by: "") },
       { _ = try await api.retry(identifier, number: number, skippingBatch: false, withNewDefinition: false) },
       { _ = try await api.redefine(identifier, number: number) },
+      { _ = try await api.setSpread(identifier, number: number, lanes: 2) },
+      { _ = try await api.shards(identifier, number: number, after: nil, limit: 9) },
       { _ = try await api.simulateLaunch(identifier, number: number, on: nil) },
       { _ = try await api.simulateExpiry(identifier, number: number, as: nil) },
     ]
@@ -371,6 +373,7 @@ struct OperatorServerTests {
       "Cancel": { _ = try await $0.cancel(.identifier(job, number: nil), by: "") },
       "Retry": { _ = try await $0.retry(job, number: nil, skippingBatch: false, withNewDefinition: false) },
       "Redefine": { _ = try await $0.redefine(job, number: nil) },
+      "SetSpread": { _ = try await $0.setSpread(job, number: nil, lanes: 2) },
       "Drain": { try await $0.setDraining(host, true) }, "Undrain": { try await $0.setDraining(host, false) },
       "Pause": { try await $0.setPaused(true) }, "Resume": { try await $0.setPaused(false) },
       "Evict": { _ = try await $0.setEvicted(IdentifierPattern("com.a")!, from: [], true) },

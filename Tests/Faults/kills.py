@@ -14,7 +14,8 @@ RUNS_WITHIN_SECONDS = 20
 
 
 class Load:
-    """Keeps a few jobs unfinished at all times, and tells on which host each of them runs."""
+    """Keeps a few jobs unfinished at all times, and tells on which host each of them runs. Every third job is divided
+    into shards, and has two lanes."""
 
     def __init__(self, fleet, at_once):
         self.fleet = fleet
@@ -22,21 +23,27 @@ class Load:
         self.all = []
 
     def refill(self):
-        """Submits jobs until `at_once` are unfinished. Raises CalledProcessError if a job is not accepted."""
-        unfinished = {name for name, _, _ in self.running()}
+        """Submits jobs until the unfinished ones have `at_once` lanes. Raises CalledProcessError if a job is not
+        accepted."""
+        running = {name for name, *_ in self.running()}
         names = {name for name, in self.fleet.rows(
             "SELECT i.name FROM request r JOIN identifier i ON i.id = r.identifier WHERE r.state < 3"
             " AND i.name LIKE 'com.example.faults.%'")}  # fmt: skip
-        missing = self.at_once - len(names | unfinished)
-        if missing > 0:
-            new = [jobs.new_job(self.fleet, f"job{len(self.all) + n}", BATCHES) for n in range(missing)]
+        lanes = {job.identifier: job.lanes for job in self.all}
+        missing, new = self.at_once - sum(lanes.get(name, 1) for name in names | running), []
+        while missing > 0:
+            number = len(self.all) + len(new)
+            lane_count = 2 if number % 3 == 2 and missing > 1 else 1
+            new.append(jobs.new_job(self.fleet, f"job{number}", BATCHES, lanes=lane_count))
+            missing -= new[-1].lanes
+        if new:
             jobs.submit(self.fleet, new)
             self.all += new
 
     def running(self):
-        """The identifier, host and launch number of every open launch."""
+        """The identifier, host, row of the request or shard, and launch number of every open launch."""
         return self.fleet.rows(
-            "SELECT i.name, h.name, l.number FROM launch l JOIN request r ON r.id = l.request"
+            "SELECT i.name, h.name, l.request, l.number FROM launch l JOIN request r ON r.id = l.request"
             " JOIN identifier i ON i.id = r.identifier JOIN host h ON h.id = l.host WHERE l.ended_at IS NULL")  # fmt: skip
 
     def wait_for_launch(self, hosts, meanwhile=None):
@@ -46,7 +53,7 @@ class Load:
         deadline = time.monotonic() + RUNS_WITHIN_SECONDS
         while True:
             wanted = hosts() if callable(hosts) else hosts
-            if found := sorted({host for _, host, _ in self.running() if host in wanted}):
+            if found := sorted({host for _, host, *_ in self.running() if host in wanted}):
                 return found
             if time.monotonic() > deadline:
                 raise RuntimeError(f"nothing runs any more on {wanted}, jobs are stuck: {self.state()}")
@@ -116,7 +123,7 @@ def count_losses(bench, fleet, strikes):
     for host, kind, at, bench.round in strikes:
         lost = fleet.rows(
             "SELECT l.request, coalesce((SELECT n.started_at FROM launch n WHERE n.request = l.request"
-            " AND n.number = l.number + 1), r.ended_at) FROM launch l JOIN request r ON r.id = l.request"
+            f" AND n.number = l.number + 1), {jobs.ENDED}) FROM launch l JOIN request r ON r.id = l.request"
             " JOIN host h ON h.id = l.host"
             " WHERE h.name = ? AND l.started_at <= ? AND l.ended_at > ? AND l.outcome = 'lost'", host, at, at)  # fmt: skip
         if lost:

@@ -96,7 +96,7 @@ def check_outages(bench, fleet, cut_off):
     for bench.round, host, at in cut_off:
         lost = fleet.rows(
             "SELECT l.request, coalesce((SELECT n.started_at FROM launch n WHERE n.request = l.request"
-            " AND n.number = l.number + 1), r.ended_at) FROM launch l JOIN request r ON r.id = l.request"
+            f" AND n.number = l.number + 1), {jobs.ENDED}) FROM launch l JOIN request r ON r.id = l.request"
             " JOIN host h ON h.id = l.host"
             " WHERE h.name = ? AND l.started_at <= ? AND l.ended_at BETWEEN ? AND ? AND l.outcome = 'lost'",
             host, at, at, at + int(SECONDS * 1e9))  # fmt: skip

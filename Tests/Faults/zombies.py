@@ -84,8 +84,6 @@ def not_stopped(pid):
     return found is None or found[0] != "T"
 
 
-def is_lost(fleet, identifier, _, number):
-    rows = fleet.rows(
-        "SELECT l.outcome FROM launch l JOIN request r ON r.id = l.request JOIN identifier i ON i.id = r.identifier"
-        " WHERE i.name = ? AND l.number = ?", identifier, number)  # fmt: skip
+def is_lost(fleet, _, __, request, number):
+    rows = fleet.rows("SELECT outcome FROM launch WHERE request = ? AND number = ?", request, number)
     return rows and rows[0][0] is not None

@@ -45,7 +45,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     let user = console.environment.user
     if all, !yes { try await confirm(console) }
     let cancelled = try await client.connect { try await $0.cancel(selection, by: user) }
-    console.emit(options.output, list: cancelled.map { JSONValue($0) }) { cancelled.map(\.line) }
+    console.emit(options.output, list: cancelled.map { JSONValue($0) }) { cancelled.lines }
     if cancelled.isEmpty { try tellNothing(console) }
   }
 
@@ -101,7 +101,26 @@ private struct CancellationExtent: Sendable {
   }
 }
 
+extension [Cancellation] {
+  /// One line for each request. Of a request with shards, several launches may have to stop.
+  fileprivate var lines: [String] {
+    let requests = map(\.name).unique
+    let byName = Dictionary(grouping: self, by: \.name)
+    return requests.compactMap { name in
+      guard let all = byName[name], all.count > 1 else { return byName[name]?.first?.line }
+      return "\(name): stopping \(all.count) launches"
+    }
+  }
+}
+
 extension Cancellation {
+  fileprivate var name: RequestName {
+    switch self {
+    case .ended(_, let identifier, let number), .stopping(_, let identifier, let number, _):
+      RequestName(identifier: identifier, number: number)
+    }
+  }
+
   fileprivate var line: String {
     switch self {
     case .ended(_, let identifier, let number): "\(RequestName(identifier: identifier, number: number)): cancelled"

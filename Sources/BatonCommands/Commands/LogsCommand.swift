@@ -11,7 +11,9 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
     discussion: """
       Prints the output of the running request, otherwise of the last request that ran: standard output and standard \
       error of the command together, byte for byte, so control sequences act on your terminal. The last 64 KiB of each \
-      launch are kept. If there are several launches, a line on standard error before each names the launch.
+      launch are kept. If there are several launches, a line on standard error before each names the launch. Of a \
+      request with shards, the output of one shard is printed: that of --shard, otherwise of the last one that failed, \
+      otherwise of the one that started last.
 
       Examples:
         baton logs com.example.report
@@ -26,18 +28,25 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
   @Option(help: ArgumentHelp("Only this launch.", valueName: "number"), transform: Arguments.positive)
   var launch: Int?
 
+  @Option(help: ArgumentHelp("The shard, counted from 0.", valueName: "number"), transform: Arguments.index)
+  var shard: Int?
+
   @OptionGroup var client: ClientOptions
 
   func run() async throws {
     let command = self
     try await client.connect { api in
-      let details = try await api.details(
+      var details = try await api.details(
         command.request.identifier, number: command.request.request, choosing: .ran)
+      let shard = details.record.shards == nil ? command.shard : command.shard ?? details.shardOfInterest
+      if let shard { details.launches.removeAll { $0.shard != shard } }
       try command.check(details)
+      if command.shard == nil, let shard { Console.current.note("shard \(shard) of \(details.record.name)") }
       Console.current.tellChoice(details)
       let writer = LogWriter(.current, details, isOneLaunch: command.launch != nil)
       try await api.logs(
-        details.record.identifier, number: details.record.number, launch: command.launch, follows: command.follow
+        details.record.identifier, number: details.record.number, shard: shard, launch: command.launch,
+        follows: command.follow
       ) { launch, bytes in writer.write(launch, bytes) }
       writer.finish()
     }

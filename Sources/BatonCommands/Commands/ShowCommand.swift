@@ -1,5 +1,7 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonModel
+import BatonStore
 
 struct ShowCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
@@ -7,24 +9,45 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
     abstract: "Show one request with every launch.",
     discussion: """
       If the definition repeats and its next request is not due yet, the last request that ran is shown, and NEXT \
-      names the scheduled one. In JSON every key is always present; it is null if its value is unknown.
+      names the scheduled one. Of a request that is divided into shards, the last launches are shown; --shards lists \
+      its shards in place of the launches. In JSON every key is always present; it is null if its value is unknown.
 
       Examples:
         baton show com.example.report
         baton show com.example.report --request 3
+        baton show com.example.sums --shards
         baton show com.example.report -o json | jq '.launchHistory[].outcome'
       """)
 
   @OptionGroup var request: RequestArgument
+  @Flag(help: "List every shard of the request.") var shards = false
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
     let console = Console.current
-    let request = request
-    let details = try await client.connect {
-      try await $0.details(request.identifier, number: request.request, choosing: .ranIfRepeating)
+    let (request, listsShards) = (request, shards)
+    let (details, shards) = try await client.connect { api in
+      let details = try await api.details(request.identifier, number: request.request, choosing: .ranIfRepeating)
+      return (details, listsShards ? try await Self.shards(of: details.record, api) : nil)
     }
-    console.emit(options.output, JSONValue(details)) { requestBlock(details, console) }
+    let json = JSONValue(details)
+    console.emit(
+      options.output, shards.map { json.adding(["shardList": .array($0.map { JSONValue($0) })]) } ?? json
+    ) { requestBlock(details, shards: shards, console) }
+  }
+
+  /// All shards of the request, page by page.
+  private static func shards(of record: RequestRecord, _ api: any OperatorAPI) async throws -> [ShardRecord] {
+    guard record.shards != nil else {
+      throw CommandFailure(.notFound, "\(record.name) has no shards: its definition does not say 'work.spread'")
+    }
+    var shards: [ShardRecord] = []
+    while true {
+      let page = try await api.shards(
+        record.identifier, number: record.number, after: shards.last?.index, limit: 1000)
+      if page.isEmpty { return shards }
+      shards += page
+    }
   }
 }

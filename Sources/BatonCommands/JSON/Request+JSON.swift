@@ -31,6 +31,7 @@ extension JSONValue {
       "totalUnits": JSONValue(record.totalUnits),
       "skippedBatches": .array(record.skippedBatches.map { JSONValue($0) }),
       "skippedUnits": JSONValue(record.skippedUnits),
+      "shards": JSONValue(record.shards),
       "host": JSONValue(record.host?.rawValue),
       "startedAt": JSONValue(record.startedAt),
       "endedAt": JSONValue(record.endedAt),
@@ -62,6 +63,7 @@ extension JSONValue {
   private init(_ launch: LaunchRecord) {
     self = [
       "number": JSONValue(launch.launch.number),
+      "shard": JSONValue(launch.shard),
       "host": JSONValue(launch.host.rawValue),
       "startedAt": JSONValue(launch.startedAt),
       "endedAt": JSONValue(launch.endedAt),

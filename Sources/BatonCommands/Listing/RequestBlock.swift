@@ -4,13 +4,18 @@ import BatonModel
 import BatonStore
 
 /// The text of `baton show`: one request with every poke, launch and event.
-func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
+/// - Parameter shards: the shards to list in place of the launches; `nil` lists the launches.
+func requestBlock(_ details: RequestDetails, shards: [ShardRecord]? = nil, _ console: Console) -> [String] {
   let style = console.style(of: .output)
   var lines =
     [style.bold(details.record.name.description)] + block(facts(details, console), columns: console.outputColumns)
   if let failure = failure(details, columns: console.outputColumns) { lines += [""] + failure }
   if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
-  if !details.launches.isEmpty { lines += [""] + launchTable(details.launches, console) }
+  if let shards {
+    lines += [""] + shardTable(shards, console)
+  } else if !details.launches.isEmpty {
+    lines += [""] + launchTable(details.launches, isOfShards: details.record.shards != nil, console)
+  }
   if !details.events.isEmpty { lines += [""] + eventTable(details.events, console) }
   return lines
 }
@@ -35,6 +40,7 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
     ("Title", record.title?.onOneLine ?? ""),
     ("Subtitle", record.subtitle?.onOneLine ?? ""),
     ("Progress", progress(record)),
+    ("Shards", record.shards?.text ?? ""),
     ("Kind", record.kind.rawValue),
     ("Priority", record.priority.name),
     ("Definition", record.pattern.rawValue),
@@ -65,13 +71,27 @@ private func pokeTable(_ pokes: [PokeRecord], _ console: Console) -> [String] {
     style: console.style(of: .output), width: console.outputColumns)
 }
 
-private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [String] {
+/// How many launches of a request with shards are shown, the last ones.
+private let shownLaunches = 20
+
+private func launchTable(_ launches: [LaunchRecord], isOfShards: Bool, _ console: Console) -> [String] {
   let now = console.environment.now()
   let isSimulated = launches.contains(where: \.isSimulated)
-  return TablePrinter.lines(
-    launchColumns + (isSimulated ? [.init("SIMULATED")] : []),
-    launches.map { row($0, now) + (isSimulated ? [$0.isSimulated ? Cell("yes", .yellow) : "-"] : []) },
+  let shown = isOfShards ? Array(launches.suffix(shownLaunches)) : launches
+  let table = TablePrinter.lines(
+    (isOfShards ? [.init("SHARD", isNumber: true)] : []) + launchColumns
+      + (isSimulated ? [.init("SIMULATED")] : []),
+    shown.map { launch in
+      (isOfShards ? [Cell(String(launch.shard))] : []) + row(launch, now)
+        + (isSimulated ? [launch.isSimulated ? Cell("yes", .yellow) : "-"] : [])
+    },
     style: console.style(of: .output), width: console.outputColumns)
+  return shown.count < launches.count ? table + ["the last \(shown.count) launches; --shards lists the shards"] : table
+}
+
+private func shardTable(_ shards: [ShardRecord], _ console: Console) -> [String] {
+  TablePrinter.lines(
+    ShardTable.columns, shards.map(ShardTable.row), style: console.style(of: .output), width: console.outputColumns)
 }
 
 private let launchColumns: [TablePrinter.Column] = [

@@ -12,7 +12,8 @@ enum RequestTable {
   static func row(_ record: RequestRecord, obstacle: WaitingReason? = nil, now: Timestamp) -> [Cell] {
     [
       Cell(record.identifier.rawValue), Cell(String(record.number)), Cell(record.state.rawValue, record.state.colour),
-      Cell(record.progressText), Cell(String(record.launches)), Cell(record.host?.rawValue ?? "-"),
+      Cell(record.progressText), Cell(String(record.launches)),
+      Cell(record.shards?.hostsText ?? record.host?.rawValue ?? "-"),
       Cell((now - record.submittedAt).magnitude.inWords), Cell(when(record, now)),
       Cell(detail(record, obstacle)),
     ]
@@ -32,7 +33,8 @@ enum RequestTable {
     case .scheduled: record.waitsBecause?.text ?? ""
     case .ready: obstacle?.description ?? lastLaunch(record)
     case .running, .succeeded:
-      [record.skippedText, record.subtitle ?? record.title].compactMap { $0 }.joined(separator: "; ")
+      [record.skippedText, record.shards?.text, record.subtitle ?? record.title].compactMap { $0 }
+        .joined(separator: "; ")
     case .failed: [record.reason?.lastLine, record.skippedText].compactMap { $0 }.joined(separator: "; ")
     case .cancelled: record.reason.map { "by \($0)" } ?? ""
     }

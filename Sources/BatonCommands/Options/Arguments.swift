@@ -24,6 +24,12 @@ enum Arguments {
     throw ValidationError("It must be a whole number from 1.")
   }
 
+  /// A number from 0.
+  static func index(_ text: String) throws -> Int {
+    if let number = Int(text), number >= 0 { return number }
+    throw ValidationError("It must be a whole number from 0.")
+  }
+
   static func priority(_ text: String) throws -> Priority {
     if let priority = Priority(name: text) { return priority }
     throw ValidationError("It must be one of \(Priority.allCases.map(\.name).joined(separator: ", ")).")

@@ -14,7 +14,9 @@ struct ProgressLines {
 
   /// The line for this change of a request; `nil` if the change deserves no line.
   mutating func line(for record: RequestRecord, at now: Timestamp) -> String? {
-    let current = Told(state: record.state, launches: record.launches, step: Self.step(of: record))
+    // A request with shards has launches all the time.
+    let launches = record.shards == nil ? record.launches : 0
+    let current = Told(state: record.state, launches: launches, step: Self.step(of: record))
     let before = told.updateValue(current, forKey: record.id)
     guard before != current else { return nil }
     if let before, before.state == current.state, before.launches == current.launches {

@@ -176,7 +176,10 @@ extension RunSession {
   private func tellOutput(_ records: [RequestRecord], _ api: any OperatorAPI) async throws {
     for record in records where record.state == .failed && record.launches > 0 {
       let tail = OutputTail()
-      try await api.logs(record.identifier, number: record.number, launch: record.launches, follows: false) {
+      let details = try await api.details(record.identifier, number: record.number)
+      let shard = record.shards == nil ? nil : details.shardOfInterest
+      let last = details.launches.last { shard == nil || $0.shard == shard }?.launch.number ?? record.launches
+      try await api.logs(record.identifier, number: record.number, shard: shard, launch: last, follows: false) {
         tail.append($1)
       }
       let lines = tail.lines

@@ -21,8 +21,10 @@ extension RequestRecord {
   func standing(at now: Timestamp) -> String {
     switch state {
     case .scheduled: "scheduled: " + waiting(at: now)
-    case .ready: "ready: waits for a host" + lastLaunch
-    case .running: "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
+    case .ready: "ready: waits for a host" + (shards.map { "; \($0.text)" } ?? lastLaunch)
+    case .running:
+      shards.map { "running: \($0.text)" }
+        ?? "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
     case .succeeded: "succeeded" + duration + (skippedText.map { ", \($0)" } ?? "")
     case .failed: "failed: \((reason ?? "it gave no reason").lastLine)"
     case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")

@@ -91,10 +91,13 @@ extension Coordinator: OperatorAPI {
   }
 
   package func logs(
-    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
   ) async throws {
     let first = try await lookedAt(identifier, number)
+    if first.shards != nil || (shard ?? 0) > 0 {
+      return try await logs(ofShard: shard ?? 0, of: first, launch: launch, follows: follows, body)
+    }
     var sent = SentOutput()
     try await watchers.watching(first.id) { signal in
       while !watchers.isClosed {
@@ -105,6 +108,29 @@ extension Coordinator: OperatorAPI {
           if let news = sent.news(of: number, output) { try await body(number, news) }
         }
         if !follows || record.state.isEnded { return }
+        try await nextChange(signal)
+      }
+    }
+  }
+
+  /// The output of one shard of a divided request.
+  private func logs(
+    ofShard index: Int, of first: RequestRecord, launch: Int?, follows: Bool,
+    _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
+  ) async throws {
+    var sent = SentOutput()
+    try await watchers.watching(first.id) { signal in
+      while !watchers.isClosed {
+        try Task.checkCancellation()
+        guard let shard = try await store.shards(of: first.id, after: index - 1, limit: 1).first, shard.index == index
+        else {
+          throw OperatorError.notFound("request \(first.number) of '\(first.identifier)' has no shard \(index)")
+        }
+        for number in 1...max(1, shard.launches) where launch == nil || launch == number {
+          let output = try await store.output(of: LaunchKey(request: shard.id, number: number))
+          if let news = sent.news(of: number, output) { try await body(number, news) }
+        }
+        if !follows || shard.state.isEnded { return }
         try await nextChange(signal)
       }
     }
@@ -140,7 +166,9 @@ extension Coordinator: OperatorAPI {
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     let record = try await request(identifier, number: number)
     let fleet = snapshot()
-    let definition = record.state.isPending ? try await store.definition(record.definition) : nil
+    // While a request with shards runs, the next shard may wait for a host.
+    let isWaiting = record.state.isPending || record.shards.map { $0.ready > 0 } ?? false
+    let definition = isWaiting ? try await store.definition(record.definition) : nil
     var explaining = Explaining(
       record: record, own: own(record, definition, in: fleet), position: try await store.position(of: record.id),
       order: definition == nil ? nil : fleet.order(of: record), reservation: fleet.reservation(of: record))
@@ -170,7 +198,7 @@ extension Coordinator: OperatorAPI {
   var revokedHosts: Set<HostName> { settings.identities?.revokedHosts ?? [] }
 
   private func own(_ record: RequestRecord, _ definition: Definition?, in fleet: FleetSnapshot) -> [Obstacle] {
-    (record.waitsBecause.map { [$0] } ?? [])
+    (record.waitsBecause.map { [$0] } ?? []) + (record.shards?.obstacle(to: record).map { [$0] } ?? [])
       + (definition.map { fleet.dispatcher.fleetObstacles(for: $0).map(fleet.onWallClock) } ?? [])
   }
 }
@@ -236,5 +264,13 @@ extension SubmissionAnswer {
   /// The identifier of a request that is ready and was not started at once; otherwise nil.
   fileprivate var waiting: JobIdentifier? {
     if case .accepted(let receipt, _, nil, _) = self, receipt.state == .ready { receipt.identifier } else { nil }
+  }
+}
+
+extension ShardSummary {
+  /// Why the next shard does not become ready; nil if a lane is free, or no shard is left.
+  fileprivate func obstacle(to record: RequestRecord) -> Obstacle? {
+    guard !record.state.isEnded, lanesInUse >= lanes, unitsLeft > 0 || scheduled > 0 else { return nil }
+    return .lanesInUse(of: lanes)
   }
 }

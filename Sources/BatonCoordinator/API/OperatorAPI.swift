@@ -23,9 +23,11 @@ package protocol OperatorAPI: Sendable {
     _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
   ) async throws
   /// Calls `body` with the output of one launch, or of all launches in order.
-  /// - Parameter follows: if true, the call goes on with new output until the request has ended.
+  /// - Parameters:
+  ///   - shard: the shard of a divided request whose launches are meant; nil stands for shard 0.
+  ///   - follows: if true, the call goes on with new output until the request has ended.
   func logs(
-    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
   ) async throws
   func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation]
@@ -39,6 +41,12 @@ package protocol OperatorAPI: Sendable {
   /// Gives a pending request the definition that is now applied for its identifier. The call is refused for the
   /// reasons given in `retry`, and while the request runs.
   func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord
+  /// Sets how many shards of a divided request may be in work at once. If the number falls, the shards that are too
+  /// many are asked to stop.
+  func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord
+  /// The shards of a divided request, in their order, at most `limit`.
+  /// - Parameter after: lists only shards with a higher number; `nil` begins with the first one.
+  func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord]
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws
   /// Releases the name of a host: the next worker with this name is accepted with any secret. Use it for a host that
   /// was installed again.
@@ -334,4 +342,14 @@ package struct CoordinatorUnreachable: Error, Sendable, CustomStringConvertible 
   }
 
   package var description: String { message }
+}
+
+extension OperatorAPI {
+  /// Calls `body` with the output of the launches of a request that is not divided, or of its shard 0.
+  package func logs(
+    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
+  ) async throws {
+    try await logs(identifier, number: number, shard: nil, launch: launch, follows: follows, body)
+  }
 }

@@ -108,13 +108,14 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func logs(
-    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
   ) async throws {
     let request = Baton_V1_LogsRequest.with {
       $0.identifier = identifier.rawValue
       if let number { $0.number = Int64(number) }
       if let launch { $0.launch = Int32(launch) }
+      if let shard { $0.shard = Int32(shard) }
       $0.follow = follows
     }
     try await call(within: nil) {
@@ -156,6 +157,29 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       try await call {
         try await operators.redefine(showRequest(identifier, number), metadata: metadata, options: options)
       }.request)
+  }
+
+  package func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord {
+    let request = Baton_V1_SetSpreadRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      $0.lanes = Int32(clamping: lanes)
+    }
+    return try RequestRecord(
+      try await call { try await operators.setSpread(request, metadata: metadata, options: options) }.request)
+  }
+
+  package func shards(
+    _ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int
+  ) async throws -> [ShardRecord] {
+    let request = Baton_V1_ShardsRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      if let after { $0.after = Int32(clamping: after) }
+      $0.limit = Int32(clamping: limit)
+    }
+    return try await call { try await operators.shards(request, metadata: metadata, options: options) }
+      .shards.map { try ShardRecord($0) }
   }
 
   package func backUpStore(

@@ -120,7 +120,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering {
       try await api.logs(
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
-        launch: request.hasLaunch ? Int(request.launch) : nil, follows: request.follow
+        shard: request.hasShard ? Int(request.shard) : nil, launch: request.hasLaunch ? Int(request.launch) : nil,
+        follows: request.follow
       ) { launch, bytes in
         try await response.write(
           .with {
@@ -158,6 +159,27 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       let record = try await api.redefine(
         try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
       return .with { $0.request = record.proto }
+    }
+  }
+
+  func setSpread(request: Baton_V1_SetSpreadRequest, context: ServerContext) async throws -> Baton_V1_ShowReply {
+    try await answering {
+      let record = try await api.setSpread(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
+        lanes: Int(request.lanes))
+      return .with { $0.request = record.proto }
+    }
+  }
+
+  /// The most shards of one answer, so that it fits in a message.
+  private static let largestPage = 1000
+
+  func shards(request: Baton_V1_ShardsRequest, context: ServerContext) async throws -> Baton_V1_ShardsReply {
+    try await answering {
+      let shards = try await api.shards(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
+        after: request.hasAfter ? Int(request.after) : nil, limit: min(max(1, Int(request.limit)), Self.largestPage))
+      return .with { $0.shards = shards.map(\.proto) }
     }
   }
 

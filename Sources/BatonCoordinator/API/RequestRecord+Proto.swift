@@ -48,6 +48,7 @@ extension RequestRecord {
       $0.repeats = repeats
       $0.skippedBatches = skippedBatches.map(Int64.init)
       $0.skippedUnits = skippedUnits
+      if let shards { $0.shards = shards.proto }
     }
   }
 
@@ -78,6 +79,7 @@ extension RequestRecord {
       poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil,
       skippedBatches: proto.skippedBatches.map { Int($0) }, skippedUnits: proto.skippedUnits)
     repeats = proto.repeats
+    if proto.hasShards { shards = ShardSummary(proto.shards) }
   }
 }
 
@@ -150,6 +152,7 @@ extension LaunchRecord {
   var proto: Baton_V1_Launch {
     .with {
       $0.number = Int32(launch.number)
+      $0.shard = Int32(shard)
       $0.host = host.rawValue
       $0.startedAt = startedAt.nanoseconds
       if let endedAt { $0.endedAt = endedAt.nanoseconds }
@@ -178,5 +181,63 @@ extension LaunchRecord {
         ? ExpiryReason(code: proto.expiringReason, detail: proto.hasExpiringDetail ? proto.expiringDetail : nil) : nil,
       expiringSince: proto.hasExpiringSince ? Timestamp(nanoseconds: proto.expiringSince) : nil,
       isSimulated: proto.isSimulated)
+    shard = Int(proto.shard)
+  }
+}
+
+extension ShardSummary {
+  var proto: Baton_V1_ShardSummary {
+    .with {
+      $0.lanes = Int32(lanes)
+      $0.lanesInUse = Int32(lanesInUse)
+      $0.total = Int32(total)
+      $0.running = Int32(running)
+      $0.ready = Int32(ready)
+      $0.scheduled = Int32(scheduled)
+      $0.succeeded = Int32(succeeded)
+      $0.failed = Int32(failed)
+      $0.cancelled = Int32(cancelled)
+      $0.unitsLeft = unitsLeft
+      $0.hosts = Int32(hosts)
+    }
+  }
+
+  init(_ proto: Baton_V1_ShardSummary) {
+    self.init(
+      lanes: Int(proto.lanes), lanesInUse: Int(proto.lanesInUse), total: Int(proto.total),
+      running: Int(proto.running), ready: Int(proto.ready), scheduled: Int(proto.scheduled),
+      succeeded: Int(proto.succeeded), failed: Int(proto.failed), cancelled: Int(proto.cancelled),
+      unitsLeft: proto.unitsLeft, hosts: Int(proto.hosts))
+  }
+}
+
+extension ShardRecord {
+  var proto: Baton_V1_ShardState {
+    .with {
+      $0.id = id.rawValue
+      $0.index = Int32(index)
+      $0.state = state.rawValue
+      $0.first = first
+      if let end { $0.end = end }
+      $0.launches = Int32(launches)
+      if let host { $0.host = host.rawValue }
+      $0.batches = Int64(batches)
+      $0.completedUnits = completedUnits
+      if let totalUnits { $0.totalUnits = totalUnits }
+      if let reason { $0.reason = reason }
+      $0.isParked = isParked
+    }
+  }
+
+  init(_ proto: Baton_V1_ShardState) throws {
+    guard let state = RequestState(rawValue: proto.state) else {
+      throw WireError("shard \(proto.index) has a state that this version does not know")
+    }
+    self.init(
+      id: RequestID(proto.id), index: Int(proto.index), state: state, first: proto.first,
+      end: proto.hasEnd ? proto.end : nil, launches: Int(proto.launches),
+      host: proto.hasHost ? HostName(proto.host) : nil, batches: Int(proto.batches),
+      completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil,
+      reason: proto.hasReason ? proto.reason : nil, isParked: proto.isParked)
   }
 }

@@ -72,6 +72,14 @@ extension CoordinatorCore {
     wantDispatch()
   }
 
+  /// A person has changed how many shards of a request may be in work at once.
+  package mutating func spreadChanged(_ answer: SpreadAnswer) {
+    for stop in answer.stops { perform(dispatcher.expire(stop.launch, stop.reason)) }
+    if answer.madeShards { dispatcher.noteReady(answer.requirementClass) }
+    tell(.changed(answer.record.id))
+    wantDispatch()
+  }
+
   // MARK: Simulated launches
 
   /// Reserves a place for a simulated launch and prepares the offer for the store. Tell the store's answer with
@@ -95,6 +103,7 @@ extension CoordinatorCore {
     let launches = launch.map { [$0] } ?? []
     // The store may have scheduled the next request of a repeating definition.
     if launch != nil { nextDue.join(NextDue(steady: now.steady)) }
+    if let launch, launch.madeShards { dispatcher.noteReady(launch.requirementClass) }
     perform(dispatcher.settle(reservation, with: launches, hasMore: true))
     started(launches)
     tell(.changed(request))

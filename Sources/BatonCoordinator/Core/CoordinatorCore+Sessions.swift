@@ -223,14 +223,22 @@ extension CoordinatorCore {
   /// Sends the store's answer to the worker. This happens only here, after the commit.
   mutating func appended(_ page: ItemPage, _ answer: ItemsAnswer, for id: SessionID, of host: HostName, at now: Now) {
     switch answer {
-    case .committed(let count, let isFrozen):
-      add(.send(id, .itemsCommitted(page.launch, count: count, isFrozen: isFrozen)))
+    case .committed(let count, let isFrozen, let end, let madeShards):
+      add(.send(id, .itemsCommitted(page.launch, count: count, isFrozen: isFrozen, end: end)))
+      if madeShards { shardsBecameReady(beside: page.launch, on: host) }
     case .superseded: add(.send(id, .superseded(page.launch)))
     case .refused(let text): add(.send(id, .refuse(page.launch, text)))
     }
     add(.sendReceipt(id))
     answered([page.launch], on: host)
     finishGroup(id, at: now)
+  }
+
+  /// The store has cut a request into shards, and those beside the one that runs are ready.
+  private mutating func shardsBecameReady(beside launch: LaunchKey, on host: HostName) {
+    guard let state = dispatcher.hosts[host]?.launches[launch] else { return add(.store(.findReady, after: .zero)) }
+    dispatcher.noteReady(state.requirementClass)
+    wantDispatch()
   }
 
   /// Sends the items that were read to the worker.
@@ -253,7 +261,7 @@ extension CoordinatorCore {
   ) {
     for (checkpoint, answer) in zip(checkpoints, answers) {
       switch answer {
-      case .committed(let batch): add(.send(id, .committed(checkpoint.launch, batch: batch)))
+      case .committed(let batch, let end): add(.send(id, .committed(checkpoint.launch, batch: batch, end: end)))
       case .superseded: add(.send(id, .superseded(checkpoint.launch)))
       case .refused(let text): add(.send(id, .refuse(checkpoint.launch, text)))
       }

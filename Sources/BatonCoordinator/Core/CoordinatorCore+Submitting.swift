@@ -100,7 +100,7 @@ extension CoordinatorCore {
       var launches: [Assignment] = []
       if case .accepted(let receipt, let requirementClass, let launch, _) = answer {
         launches = launch.map { [$0] } ?? []
-        if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
+        if receipt.state == .ready || launch?.madeShards == true { dispatcher.noteReady(requirementClass) }
         nextDue.join(receipt.due)
         // Only a person's submission counts as use of the definition; a poke comes from a program.
         if plan.offer?.submission.poke == nil { noteUse(of: requirementClass) }

@@ -231,7 +231,8 @@ extension CoordinatorCore {
     dispatcher.ended(answer.launch)
     updates[answer.launch] = nil
     untoldUpdates.remove(answer.launch)
-    if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
+    if answer.state == .ready || answer.madeShards { dispatcher.noteReady(answer.requirementClass) }
+    for stop in answer.stops { perform(dispatcher.expire(stop.launch, stop.reason)) }
     // The released request is ready now or later. Promotion finds out which; the class is only a hint.
     if let released = answer.released { dispatcher.noteReady(released) }
     nextDue.join(answer.nextDue)

@@ -132,7 +132,11 @@ package struct CoordinatorCore: Sendable {
 
   mutating func add(_ effect: Effect) { effects.append(effect) }
 
-  mutating func tell(_ fact: Fact) { effects.append(.tell(fact)) }
+  mutating func tell(_ fact: Fact) {
+    // People watch requests, and launches belong to shards of them.
+    if case .changed(let row) = fact { return effects.append(.tell(.changed(dispatcher.whole(row)))) }
+    effects.append(.tell(fact))
+  }
 
   // MARK: Time
 

@@ -137,7 +137,7 @@ extension StoreOrder {
       return .leaseGranted(id, grant)
     case .readAssignments(let id, let host): return .assignmentsRead(id, try verbs.assignments(on: host))
     case .appendItems(let id, let page, let process):
-      return .itemsAppended(id, page, try verbs.appendItems(page, from: process), of: process.host)
+      return .itemsAppended(id, page, try verbs.appendItems(page, from: process, at: now), of: process.host)
     case .readItems(let id, let page, let count, let process):
       let items = try verbs.items(of: page.launch, for: process, start: page.start, count: count)
       return .itemsRead(id, page, items, of: process.host)

@@ -100,6 +100,7 @@ extension Dispatcher {
     if hosts[host] == nil { hosts[host] = .unknown(host) }
     let definition = definitions[state.requirementClass.definition]
     places[launch] = host
+    if let head = state.head { heads[launch.request] = head }
     change(host) { known in
       known.launches[launch] = state
       known.host.usedSlots += definition?.requirements.slots ?? 1
@@ -114,6 +115,7 @@ extension Dispatcher {
     guard let host = places.removeValue(forKey: launch),
       let state = change(host, { $0.launches.removeValue(forKey: launch) }) ?? nil
     else { return }
+    heads[launch.request] = nil
     let definition = definitions[state.requirementClass.definition]
     change(host) { known in
       known.giveBack(definition?.requirements.slots ?? 1, state.gpus)

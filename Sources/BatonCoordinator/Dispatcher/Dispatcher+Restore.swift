@@ -105,9 +105,10 @@ extension Dispatcher {
   }
 
   private mutating func hold(_ running: RunningRecord, on host: HostName) {
-    let state = RunningState(
+    var state = RunningState(
       identifier: running.identifier, requirementClass: running.requirementClass, gpus: [],
       expiring: running.expiring, startedSteady: running.startedSteady, seenAt: now.instant)
+    state.head = running.head
     hold(running.launch, state, on: host)
   }
 }

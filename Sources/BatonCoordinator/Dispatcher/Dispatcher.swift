@@ -35,6 +35,8 @@ package struct Dispatcher: Sendable {
   var runningByPattern: [IdentifierPattern: Int] = [:]
   /// The host on which each launch runs.
   package internal(set) var places: [LaunchKey: HostName] = [:]
+  /// The request of each shard that runs and is not the request's own.
+  var heads: [RequestID: RequestID] = [:]
   /// Claims that the store has not answered yet, and what has been decided about their launches meanwhile.
   var openClaims = OpenClaims()
   var turn = 0
@@ -188,6 +190,8 @@ package struct RunningState: Hashable, Sendable {
   /// The launch has made no progress for suspiciously long.
   package internal(set) var isSuspect = false
   package var isSimulated: Bool
+  /// The request of which the launch works on a shard; nil for a request's own shard.
+  package var head: RequestID?
 
   package init(
     identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil,
@@ -211,6 +215,7 @@ package struct RunningState: Hashable, Sendable {
     startUnits = assignment.progress.completedUnits
     keepsCursor = assignment.progress.batches > 0
     totalUnits = assignment.progress.totalUnits
+    if assignment.head != assignment.launch.request { head = assignment.head }
   }
 
   mutating func delayStall(by delay: Duration) { progressAt = progressAt + delay }
@@ -249,6 +254,14 @@ extension Dispatcher {
       hosts.values.formIndex(after: &index)
     }
     return names.sorted()
+  }
+
+  /// The request to which a row belongs: itself, or the request whose shard it is.
+  package func whole(_ row: RequestID) -> RequestID { heads[row] ?? row }
+
+  /// The launches of a request and of its shards that run, in their order.
+  package func launches(of request: RequestID) -> [LaunchKey] {
+    places.keys.filter { whole($0.request) == request }.sorted()
   }
 
   package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }

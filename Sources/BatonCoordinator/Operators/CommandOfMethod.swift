@@ -4,7 +4,8 @@ enum CommandOfMethod {
     "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
     "Credentials": "credential list", "ExplainPages": "explain", "ForgetHost": "hosts --forget", "HostPages": "hosts",
     "InviteHost": "host invite", "MoveStore": "store move", "Redefine": "run", "RevokeCredential": "credential revoke",
-    "RevokeHost": "host revoke", "RotateRoot": "fleet rotate", "SimulateConditions": "simulate conditions",
+    "RevokeHost": "host revoke", "RotateRoot": "fleet rotate", "SetSpread": "set", "Shards": "show --shards",
+    "SimulateConditions": "simulate conditions",
     "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch", "VerifyAudit": "audit verify",
     "WaitingHosts": "host waiting", "WhoAmI": "whoami",
   ]

@@ -184,7 +184,7 @@ struct PermittedAPI: OperatorAPI {
   }
 
   func logs(
-    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
   ) async throws {
     try await check(identifier, number, "Logs")
@@ -200,7 +200,7 @@ struct PermittedAPI: OperatorAPI {
       // Another request of the identifier may be the current one by now.
       number = record.number
     }
-    try await api.logs(identifier, number: number, launch: launch, follows: follows, body)
+    try await api.logs(identifier, number: number, shard: shard, launch: launch, follows: follows, body)
   }
 
   func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation] {
@@ -286,6 +286,18 @@ struct PermittedAPI: OperatorAPI {
     return try await changing("Redefine", "\(identifier)" + (number.map { "#\($0)" } ?? "")) {
       try await api.redefine(identifier, number: number)
     }
+  }
+
+  func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord {
+    try await check(identifier, number, "SetSpread")
+    return try await changing("SetSpread", "\(identifier)" + (number.map { "#\($0)" } ?? "") + " \(lanes)") {
+      try await api.setSpread(identifier, number: number, lanes: lanes)
+    }
+  }
+
+  func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord] {
+    try await check(identifier, number, "Shards")
+    return try await api.shards(identifier, number: number, after: after, limit: limit)
   }
 
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {

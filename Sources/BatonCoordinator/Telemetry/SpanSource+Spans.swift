@@ -15,8 +15,7 @@ extension SpanSource {
     }
     if key.parts.contains(.launch), let launch { spans += launchSpans(launch, asOf: now) }
     if key.parts.contains(.vainWait), let wait {
-      spans.append(
-        waitSpan(wait, id: requestSpan.derived(wait.readyAt.nanoseconds), until: completion?.at ?? now))
+      spans.append(waitSpan(wait, id: idOfVainWait(wait), until: completion?.at ?? now))
     }
     if key.parts.contains(.complete), let completion { spans.append(completeSpan(completion)) }
     return spans
@@ -29,12 +28,17 @@ extension SpanSource {
       return launch.record.expiringSince == nil ? [id] : [id, id.derived(2)]
     }
     if key.parts.contains(.vainWait), completion == nil, let wait {
-      return [requestSpan.derived(wait.readyAt.nanoseconds)]
+      return [idOfVainWait(wait)]
     }
     return []
   }
 
   private var requestSpan: SpanID { trace.spanID }
+
+  /// Shards that became ready together have waits of their own.
+  private func idOfVainWait(_ wait: Wait) -> SpanID {
+    requestSpan.derived(wait.readyAt.nanoseconds &+ Int64(shard) &* 0x9E37_79B9)
+  }
 
   private func span(
     _ name: Names.Span, id: SpanID, parent: SpanID?, from start: Timestamp, to end: Timestamp,
@@ -77,11 +81,12 @@ extension SpanSource {
       [
         Attribute(Names.Attribute.requestState, .string(completion.state.rawValue)),
         Attribute(Names.Attribute.launches, .int(Int64(key.launch))),
-      ])
+      ] + (completion.shards.map { [Attribute(Names.Attribute.shards, .int(Int64($0)))] } ?? []))
     if key.launch == 0 { tellJoined(&span) }
     guard completion.state == .failed else { return span }
+    // A request with shards ends with no launch of its own.
     let isQuarantined = launch?.record.outcome != .failed
-    span.fail(isQuarantined ? "quarantined" : launch?.errorType, completion.reason)
+    span.fail(isSpread ? "shardFailed" : isQuarantined ? "quarantined" : launch?.errorType, completion.reason)
     return span
   }
 }
@@ -133,6 +138,7 @@ extension SpanSource {
       Attribute(Names.Attribute.firstBatch, .int(Int64(record.firstBatch))),
       Attribute(Names.Attribute.batches, .int(Int64(record.batches))),
     ]
+    if isSpread { attributes.append(Attribute(Names.Attribute.shard, .int(Int64(shard)))) }
     if let outcome = record.outcome {
       attributes.append(Attribute(Names.Attribute.launchOutcome, .string(outcome.rawValue)))
     }

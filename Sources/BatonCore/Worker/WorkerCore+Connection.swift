@@ -39,9 +39,9 @@ extension WorkerCore {
       return []
     case .launch(let assignment): return assigned(assignment, at: now)
     case .items(let page): return answer(page.launch) { $0.found(page) }
-    case .itemsCommitted(let launch, let count, let isFrozen):
-      return answer(launch) { $0.itemsCommitted(count, isFrozen: isFrozen) }
-    case .committed(let launch, let batch): return answer(launch) { $0.committed(batch) }
+    case .itemsCommitted(let launch, let count, let isFrozen, let end):
+      return answer(launch) { $0.itemsCommitted(count, isFrozen: isFrozen, end: end) }
+    case .committed(let launch, let batch, let end): return answer(launch) { $0.committed(batch, end: end) }
     case .refuse(let launch, let text): return answer(launch) { $0.refused(text) }
     case .expire(let launch, let reason): return expire(launch, reason, at: now)
     case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)

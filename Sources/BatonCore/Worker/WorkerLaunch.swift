@@ -255,15 +255,19 @@ extension WorkerLaunch {
   }
 
   /// The checkpoint of this batch is durable.
-  mutating func committed(_ batch: Int) -> [WorkerCore.Effect] {
+  /// - Parameter end: the end of the shard now. A split may have made it smaller, never beyond the next batch.
+  mutating func committed(_ batch: Int, end: Int64?) -> [WorkerCore.Effect] {
     guard case .checkpoint(let checkpoint)? = dialogue.unanswered, checkpoint.batch == batch else { return [] }
+    if let end { assignment.shard?.end = end }
     assignment.progress = Progress(after: checkpoint)
     return answered(.done)
   }
 
   /// All items below `count` are durable. The question about a page is answered only if this includes the whole page.
-  mutating func itemsCommitted(_ count: Int, isFrozen: Bool) -> [WorkerCore.Effect] {
+  /// - Parameter end: the end of the launch's shard, if the items were cut into shards.
+  mutating func itemsCommitted(_ count: Int, isFrozen: Bool, end: Int64?) -> [WorkerCore.Effect] {
     if isFrozen { assignment.frozenItems = count }
+    if let end { assignment.shard?.end = end }
     guard case .items(let page)? = dialogue.unanswered,
       isFrozen || (count >= page.start + page.items.count && !page.isLast)
     else { return [] }

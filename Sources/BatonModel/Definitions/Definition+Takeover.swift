@@ -5,12 +5,21 @@ extension Definition {
   /// The meaning of a checkpoint depends on the items and on the batch size. Everything else (the command, its
   /// environment, the conditions, the limits) may change.
   package func differences(fromItemsOf old: Definition) -> [String] {
-    switch (old.work, work) {
-    case (nil, nil): []
-    case (nil, _?): ["'work' was none (a Swift handler) and is a command"]
-    case (_?, nil): ["'work' was a command and is none (a Swift handler)"]
-    case (let before?, let after?): after.differences(fromItemsOf: before)
-    }
+    let work: [String] =
+      switch (old.work, work) {
+      case (nil, nil): []
+      case (nil, _?): ["'work' was none (a Swift handler) and is a command"]
+      case (_?, nil): ["'work' was a command and is none (a Swift handler)"]
+      case (let before?, let after?): after.differences(fromItemsOf: before)
+      }
+    return work + shardDifferences(from: old)
+  }
+
+  /// Each shard of work without items has a cursor of its own, so their number stays.
+  private func shardDifferences(from old: Definition) -> [String] {
+    guard spread?.shards != old.spread?.shards else { return [] }
+    let (before, after) = (old.spread?.shards.map(String.init) ?? "none", spread?.shards.map(String.init) ?? "none")
+    return ["'shards' were \(before) and are \(after)"]
   }
 }
 

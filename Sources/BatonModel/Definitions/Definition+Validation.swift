@@ -22,6 +22,21 @@ extension Definition {
     try validateLimits()
     try validateTimes()
     try work?.validate(isWildcard: pattern.isWildcard, closingWindow: closingWindow ?? kind.closingWindow)
+    try validateSpread()
+  }
+
+  private func validateSpread() throws(DefinitionProblem) {
+    guard let spread else { return }
+    try Limits.spread.demand(spread.lanes, in: "work.spread")
+    if let shards = spread.shards { try Limits.shards.demand(shards, in: "work.shards") }
+    if let size = spread.shardSize { try Limits.shardSize.demand(size, in: "work.shardSize") }
+    if kind == .refresh { throw DefinitionProblem("work.spread", "does not belong to kind refresh") }
+    if work?.items != nil {
+      if spread.shards != nil { throw DefinitionProblem("work.shards", "belongs to work without items") }
+    } else {
+      if spread.shardSize != nil { throw DefinitionProblem("work.shardSize", "belongs to work with items") }
+      if spread.shards == nil { throw DefinitionProblem("work.spread", Spread.noCursor) }
+    }
   }
 
   private func validateTitles() throws(DefinitionProblem) {
@@ -241,6 +256,13 @@ extension Items {
       }
     }
   }
+}
+
+extension Spread {
+  /// Why work without items cannot be divided by itself.
+  package static let noCursor =
+    "cannot divide work without items: only the command knows what its cursor means. Give the work 'items', or write "
+    + "'shards: N' for N shards, each with a cursor of its own"
 }
 
 /// Checks of a text that is a path or a glob.

@@ -39,6 +39,8 @@ package struct Definition: Hashable, Sendable, Codable {
   package var pokeSpacing: Duration?
   /// What the stock worker runs; `nil` if a worker must have a Swift handler for the identifier.
   package var work: Work?
+  /// How a request is divided among several hosts or slots; `nil` if one launch at a time does all of it.
+  package var spread: Spread?
 
   /// A definition with the defaults of its kind.
   package init(pattern: IdentifierPattern, kind: JobKind) {

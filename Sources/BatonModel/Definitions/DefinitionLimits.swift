@@ -32,6 +32,14 @@ extension Definition {
     /// row 6).
     package static let pending = 1...2_000_000
     package static let batchSize = 1...100_000
+    /// How many shards of a request may be in work at once. Beyond it the bookkeeping of one request, which every end
+    /// of a shard reads, would cost more than the work.
+    package static let spread = 1...1_024
+    /// The shards of work without items. Each of them is a row in the store.
+    package static let shards = 1...10_000
+    package static let shardSize = 1...rangeItems
+    /// The most shards that a request is cut into, also by splits.
+    package static let shardsOfRequest = 65_536
     /// The most secrets of a command. The worker gives each one to the command by a descriptor of its own.
     package static let secrets = 32
     /// The longest name of a secret, in bytes.

@@ -62,12 +62,16 @@ package struct Capabilities: Hashable, Sendable, Codable {
   package var sandbox: HostSandbox?
   /// What the host's owner lets commands do; `nil` means everything.
   package var permissions: CommandPermissions?
+  /// Whether the worker keeps to the shard that it is given. `nil` for a worker of an older version, which would do the
+  /// whole request.
+  package var runsShards: Bool?
 
   package init(
     slots: Int, kinds: Set<JobKind> = Set(JobKind.allCases), handlers: [IdentifierPattern] = [],
     runsCommands: Bool = true, permittedIdentifiers: [IdentifierPattern] = [], dailyAllowance: Duration? = nil,
-    sandbox: HostSandbox? = nil, permissions: CommandPermissions? = nil
+    sandbox: HostSandbox? = nil, permissions: CommandPermissions? = nil, runsShards: Bool? = true
   ) {
+    self.runsShards = runsShards
     self.slots = slots
     self.kinds = kinds
     self.handlers = handlers

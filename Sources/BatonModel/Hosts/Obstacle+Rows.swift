@@ -66,6 +66,12 @@ extension Obstacle.Kind {
           + "host's, the `dailyAllowance` in its worker.yaml. A new day begins at midnight UTC.",
         text: "the launch time of the day is used up", remedy: "wait until it refills, or raise 'dailyAllowance'")
 
+    case .lanesInUse:
+      Row(
+        subject: .request,
+        meaning: "As many shards of the request are in work as `work.spread` allows, so the next one waits for a lane.",
+        text: "all {number} lanes of the request are in use", remedy: "wait, or: baton set IDENTIFIER spread=N")
+
     // Obstacles of the fleet.
     case .fleetPaused:
       Row(
@@ -136,6 +142,11 @@ extension Obstacle.Kind {
           + "the principal who submitted it (`allow.principals`).",
         text: "the host's owner does not permit {what}", remedy: "ask for a change of '{key}' in the host's worker.yaml"
       )
+    case .noShards:
+      Row(
+        subject: .host, isPermanent: true,
+        meaning: "The host's worker is of a version that does not know shards, and the job has `work.spread`.",
+        text: "its worker does not know shards", remedy: "install this version of Baton on the host")
     case .evicted:
       Row(
         subject: .host, expiry: .evicted,

@@ -9,14 +9,14 @@ package struct Obstacle: Hashable, Sendable {
   /// The kind of an obstacle. The raw value is its stable code in JSON and in spans.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     // Obstacles of the request itself.
-    case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent
+    case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent, lanesInUse
     // Obstacles of the fleet.
     case fleetPaused, noHosts, noHostHasGPU, storeBusy
     // Obstacles of one host.
     case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted
     case noHandler, tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost
     case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, reserved, missingLabel,
-      sandboxUnavailable
+      sandboxUnavailable, noShards
   }
 
   /// The values of an obstacle: what it says beyond its kind.
@@ -47,6 +47,8 @@ extension Obstacle {
   package static func waitsForLiveRequest(number: Int) -> Self { Self(.waitsForLiveRequest, .number(number)) }
   package static func maxRunningReached(limit: Int) -> Self { Self(.maxRunningReached, .number(limit)) }
   package static func allowanceSpent(refillsAt date: Timestamp) -> Self { Self(.allowanceSpent, .until(date)) }
+
+  package static func lanesInUse(of lanes: Int) -> Self { Self(.lanesInUse, .number(lanes)) }
 
   package static let fleetPaused = Self(.fleetPaused)
   package static let noHosts = Self(.noHosts)
@@ -90,6 +92,7 @@ extension Obstacle {
   package static func missingLabel(name: String, wanted: String, found: String?) -> Self {
     Self(.missingLabel, .label(name: name, wanted: wanted, found: found))
   }
+  package static let noShards = Self(.noShards)
   package static func sandboxUnavailable(_ level: SandboxLevel, why: String) -> Self {
     Self(.sandboxUnavailable, .sandbox(level, why: why))
   }

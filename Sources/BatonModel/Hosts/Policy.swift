@@ -74,6 +74,7 @@ package enum Policy {
     if !able.kinds.contains(definition.kind) { found.append(.kindNotAccepted(definition.kind)) }
     let canRun = definition.work != nil ? able.runsCommands : able.handlers.contains { $0.covers(definition.pattern) }
     if !canRun { found.append(.noHandler) }
+    if definition.spread != nil, able.runsShards != true { found.append(.noShards) }
     if canRun, let missing = able.missingSandbox(for: definition) { found.append(missing) }
     return found
   }

@@ -17,9 +17,12 @@ package enum CoordinatorMessage: Hashable, Sendable {
   case launch(Assignment)
   case items(ItemPage)
   /// The first `count` items of the request are in the store. If `isFrozen` is true, the request has no more items.
-  case itemsCommitted(LaunchKey, count: Int, isFrozen: Bool)
+  /// - Parameter end: the end of the launch's shard, once the items are frozen and cut into shards.
+  case itemsCommitted(LaunchKey, count: Int, isFrozen: Bool, end: Int64? = nil)
   /// The checkpoint of this batch is durable.
-  case committed(LaunchKey, batch: Int)
+  /// - Parameter end: the end of the launch's shard now; `nil` if it has no range of units. The next batch does not
+  ///   pass it.
+  case committed(LaunchKey, batch: Int, end: Int64? = nil)
   /// Asks the launch to stop within its closing window.
   case expire(LaunchKey, ExpiryReason)
   /// The launch no longer belongs to this worker, for the reason in the text. The worker stops it, and it can commit

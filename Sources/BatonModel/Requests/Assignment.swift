@@ -28,6 +28,12 @@ package struct Assignment: Hashable, Sendable {
   /// How long the request waited for a host after its last launch expired or was lost. `nil` for a first launch, after
   /// any other outcome, and if the request had to wait for a time or for another request.
   package var resumedAfter: Duration?
+  /// The request as people know it. `launch` names the row of one of its shards.
+  package var head: RequestID
+  /// The shard that the launch works on; `nil` if the request was not divided.
+  package var shard: Shard?
+  /// Whether the start of the launch made other shards ready. The worker is not told.
+  package var madeShards = false
 
   package init(
     launch: LaunchKey, identifier: JobIdentifier, requestNumber: Int, definition: DefinitionID, priority: Priority,
@@ -50,6 +56,7 @@ package struct Assignment: Hashable, Sendable {
     self.gpus = gpus
     self.pendingExpiry = pendingExpiry
     self.isSimulated = isSimulated
+    head = launch.request
   }
 
   package var requirementClass: RequirementClass { RequirementClass(definition: definition, priority: priority) }

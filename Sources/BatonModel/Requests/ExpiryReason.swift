@@ -57,6 +57,8 @@ public struct ExpiryReason: Hashable, Sendable {
     case allowanceSpent
     /// A request of a higher priority, which a person waits for, needs the place.
     case preempted
+    /// An operator lowered the number of shards that may be in work at once.
+    case laneLost
     /// `baton simulate` asked for the expiry. It counts towards no limit and no statistic.
     case simulated
   }
@@ -80,6 +82,7 @@ public struct ExpiryReason: Hashable, Sendable {
   public static let gpuLost = Self(.gpuLost)
   public static let allowanceSpent = Self(.allowanceSpent)
   public static let preempted = Self(.preempted)
+  public static let laneLost = Self(.laneLost)
 
   /// The request was cancelled.
   /// - Parameter by: the principal who cancelled the request.
@@ -232,6 +235,12 @@ extension ExpiryReason.Kind {
           "A request of a higher priority, which a person waits for, needed its slots. This launch had the least "
           + "uncommitted work.",
         remedy: "nothing; more hosts or slots if it happens often")
+    case .laneLost:
+      Row(
+        meaning:
+          "An operator lowered the `spread` of the request, and this shard was one too many. It goes on when a lane is "
+          + "free.",
+        remedy: "nothing; to take it back: baton set IDENTIFIER spread=N")
     case .simulated:
       Row(
         meaning: "`baton simulate` asked for it, or simulated conditions caused it; `detail` has the reason that was "

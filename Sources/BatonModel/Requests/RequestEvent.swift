@@ -2,7 +2,7 @@
 /// in the store and in JSON. `Documentation/reference/reasons.md` is generated from the texts of this file.
 package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
-    storeWentBackwards
+    storeWentBackwards, spreadChanged
 
   /// What happened, in a sentence or two of Markdown.
   package var meaning: String {
@@ -20,6 +20,7 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     case .storeWentBackwards:
       "A worker had been told of commits that the store does not have: an older backup was put in its place. The launch "
         + "was stopped, and batches that it had committed since will run again. The fleet was paused."
+    case .spreadChanged: "An operator changed how many shards may be in work at once: `baton set`."
     case .simulatedLaunch: "`baton simulate launch` started a launch, whatever the times and conditions."
     }
   }
@@ -32,6 +33,7 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     case .skippedBatch: "the number of the batch"
     case .suspect: "for how long, and where"
     case .ignoredExpiry, .simulatedLaunch: "the host"
+    case .spreadChanged: "the new number"
     case .storeWentBackwards: "the host, and how much it had been told"
     }
   }

@@ -34,6 +34,8 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Backup": .admin
     case "baton.v1.Operators/MoveStore": .owner
     case "baton.v1.Operators/Redefine": .operate
+    case "baton.v1.Operators/SetSpread": .operate
+    case "baton.v1.Operators/Shards": .read
     case "baton.v1.Operators/ForgetHost": .admin
     case "baton.v1.Operators/Fleet": .caller
     case "baton.v1.Operators/InviteHost": .admin

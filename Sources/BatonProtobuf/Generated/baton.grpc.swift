@@ -1656,6 +1656,32 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "SetSpread" metadata.
+        package enum SetSpread: Sendable {
+            /// Request type for "SetSpread".
+            package typealias Input = Baton_V1_SetSpreadRequest
+            /// Response type for "SetSpread".
+            package typealias Output = Baton_V1_ShowReply
+            /// Descriptor for "SetSpread".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SetSpread",
+                type: .unary
+            )
+        }
+        /// Namespace for "Shards" metadata.
+        package enum Shards: Sendable {
+            /// Request type for "Shards".
+            package typealias Input = Baton_V1_ShardsRequest
+            /// Response type for "Shards".
+            package typealias Output = Baton_V1_ShardsReply
+            /// Descriptor for "Shards".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Shards",
+                type: .unary
+            )
+        }
         /// Namespace for "ForgetHost" metadata.
         package enum ForgetHost: Sendable {
             /// Request type for "ForgetHost".
@@ -1863,6 +1889,8 @@ package enum Baton_V1_Operators: Sendable {
             Backup.descriptor,
             MoveStore.descriptor,
             Redefine.descriptor,
+            SetSpread.descriptor,
+            Shards.descriptor,
             ForgetHost.descriptor,
             Fleet.descriptor,
             InviteHost.descriptor,
@@ -2266,6 +2294,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetSpread" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Changes how many shards of a divided request may be in work at once.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SetSpreadRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ShowReply` messages.
+        func setSpread(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SetSpreadRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "Shards" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The shards of a divided request, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ShardsRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ShardsReply` messages.
+        func shards(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ShardsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShardsReply>
 
         /// Handle the "ForgetHost" method.
         ///
@@ -2887,6 +2951,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetSpread" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Changes how many shards of a divided request may be in work at once.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetSpreadRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_ShowReply` message.
+        func setSpread(
+            request: GRPCCore.ServerRequest<Baton_V1_SetSpreadRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "Shards" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The shards of a divided request, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShardsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_ShardsReply` message.
+        func shards(
+            request: GRPCCore.ServerRequest<Baton_V1_ShardsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShardsReply>
 
         /// Handle the "ForgetHost" method.
         ///
@@ -3513,6 +3613,42 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ShowReply
 
+        /// Handle the "SetSpread" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Changes how many shards of a divided request may be in work at once.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SetSpreadRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_ShowReply` to respond with.
+        func setSpread(
+            request: Baton_V1_SetSpreadRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_ShowReply
+
+        /// Handle the "Shards" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The shards of a divided request, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ShardsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_ShardsReply` to respond with.
+        func shards(
+            request: Baton_V1_ShardsRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_ShardsReply
+
         /// Handle the "ForgetHost" method.
         ///
         /// > Source IDL Documentation:
@@ -4021,6 +4157,28 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SetSpread.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SetSpreadRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowReply>(),
+            handler: { request, context in
+                try await self.setSpread(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Shards.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShardsRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShardsReply>(),
+            handler: { request, context in
+                try await self.shards(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.ForgetHost.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ForgetHostRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
@@ -4427,6 +4585,28 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
         let response = try await self.redefine(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func setSpread(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SetSpreadRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
+        let response = try await self.setSpread(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func shards(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ShardsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShardsReply> {
+        let response = try await self.shards(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -4907,6 +5087,32 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
         return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
             message: try await self.redefine(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func setSpread(
+        request: GRPCCore.ServerRequest<Baton_V1_SetSpreadRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
+        return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
+            message: try await self.setSpread(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func shards(
+        request: GRPCCore.ServerRequest<Baton_V1_ShardsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShardsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_ShardsReply>(
+            message: try await self.shards(
                 request: request.message,
                 context: context
             ),
@@ -5583,6 +5789,52 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SetSpread" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Changes how many shards of a divided request may be in work at once.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetSpreadRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetSpreadRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShowReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func setSpread<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetSpreadRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetSpreadRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Shards" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The shards of a divided request, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShardsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShardsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShardsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func shards<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShardsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShardsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShardsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShardsReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "ForgetHost" method.
@@ -6633,6 +6885,74 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.Redefine.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SetSpread" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Changes how many shards of a divided request may be in work at once.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetSpreadRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetSpreadRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShowReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func setSpread<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetSpreadRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetSpreadRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SetSpread.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Shards" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The shards of a divided request, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShardsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShardsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShardsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func shards<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShardsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShardsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShardsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShardsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Shards.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -7713,6 +8033,64 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SetSpread" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Changes how many shards of a divided request may be in work at once.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SetSpreadRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setSpread<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SetSpreadRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.setSpread(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetSpreadRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Shards" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The shards of a divided request, in pages.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ShardsRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func shards<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ShardsRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShardsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.shards(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShardsRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShardsReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -8811,6 +9189,72 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.redefine(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SetSpread" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Changes how many shards of a divided request may be in work at once.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setSpread<Result>(
+        _ message: Baton_V1_SetSpreadRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SetSpreadRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.setSpread(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Shards" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The shards of a divided request, in pages.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func shards<Result>(
+        _ message: Baton_V1_ShardsRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShardsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ShardsRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.shards(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -769,6 +769,12 @@ package nonisolated struct Baton_V1_Capabilities: @unchecked Sendable {
   /// Clears the value of `permissions`. Subsequent reads from it will return its default value.
   package mutating func clearPermissions() {_uniqueStorage()._permissions = nil}
 
+  /// The worker keeps to the shard of an assignment. A worker of an older version would do the whole request.
+  package var runsShards: Bool {
+    get {_storage._runsShards}
+    set {_uniqueStorage()._runsShards = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1151,11 +1157,22 @@ package nonisolated struct Baton_V1_ItemsCommitted: Sendable {
 
   package var isFrozen: Bool = false
 
+  /// The end of the launch's shard, once the items are frozen and cut into shards.
+  package var shardEnd: Int64 {
+    get {_shardEnd ?? 0}
+    set {_shardEnd = newValue}
+  }
+  /// Returns true if `shardEnd` has been explicitly set.
+  package var hasShardEnd: Bool {self._shardEnd != nil}
+  /// Clears the value of `shardEnd`. Subsequent reads from it will return its default value.
+  package mutating func clearShardEnd() {self._shardEnd = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _launch: Baton_V1_LaunchKey? = nil
+  fileprivate var _shardEnd: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_Checkpoint: Sendable {
@@ -1235,11 +1252,49 @@ package nonisolated struct Baton_V1_Committed: Sendable {
 
   package var batch: Int64 = 0
 
+  /// The end of the launch's shard now. Each batch begins after this answer, so the launch does not pass it.
+  package var shardEnd: Int64 {
+    get {_shardEnd ?? 0}
+    set {_shardEnd = newValue}
+  }
+  /// Returns true if `shardEnd` has been explicitly set.
+  package var hasShardEnd: Bool {self._shardEnd != nil}
+  /// Clears the value of `shardEnd`. Subsequent reads from it will return its default value.
+  package mutating func clearShardEnd() {self._shardEnd = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _launch: Baton_V1_LaunchKey? = nil
+  fileprivate var _shardEnd: Int64? = nil
+}
+
+/// A part of a request with a checkpoint of its own.
+package nonisolated struct Baton_V1_Shard: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var index: Int64 = 0
+
+  /// The first unit, and the end of the units; there is no end if the work has no items.
+  package var first: Int64 = 0
+
+  package var end: Int64 {
+    get {_end ?? 0}
+    set {_end = newValue}
+  }
+  /// Returns true if `end` has been explicitly set.
+  package var hasEnd: Bool {self._end != nil}
+  /// Clears the value of `end`. Subsequent reads from it will return its default value.
+  package mutating func clearEnd() {self._end = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _end: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_LaunchUpdate: Sendable {
@@ -1601,6 +1656,16 @@ package nonisolated struct Baton_V1_Assignment: @unchecked Sendable {
     get {_storage._isSimulated}
     set {_uniqueStorage()._isSimulated = newValue}
   }
+
+  /// The shard that the launch works on, if the request is divided.
+  package var shard: Baton_V1_Shard {
+    get {_storage._shard ?? Baton_V1_Shard()}
+    set {_uniqueStorage()._shard = newValue}
+  }
+  /// Returns true if `shard` has been explicitly set.
+  package var hasShard: Bool {_storage._shard != nil}
+  /// Clears the value of `shard`. Subsequent reads from it will return its default value.
+  package mutating func clearShard() {_uniqueStorage()._shard = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2254,11 +2319,198 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
     set {_uniqueStorage()._repeats = newValue}
   }
 
+  /// The shards of a divided request.
+  package var shards: Baton_V1_ShardSummary {
+    get {_storage._shards ?? Baton_V1_ShardSummary()}
+    set {_uniqueStorage()._shards = newValue}
+  }
+  /// Returns true if `shards` has been explicitly set.
+  package var hasShards: Bool {_storage._shards != nil}
+  /// Clears the value of `shards`. Subsequent reads from it will return its default value.
+  package mutating func clearShards() {_uniqueStorage()._shards = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// The shards of a request in numbers.
+package nonisolated struct Baton_V1_ShardSummary: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// At most so many are in work at once.
+  package var lanes: Int32 = 0
+
+  package var lanesInUse: Int32 = 0
+
+  package var total: Int32 = 0
+
+  package var running: Int32 = 0
+
+  package var ready: Int32 = 0
+
+  package var scheduled: Int32 = 0
+
+  package var succeeded: Int32 = 0
+
+  package var failed: Int32 = 0
+
+  package var cancelled: Int32 = 0
+
+  /// The units that no shard has yet.
+  package var unitsLeft: Int64 = 0
+
+  package var hosts: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// One shard of a request, for people.
+package nonisolated struct Baton_V1_ShardState: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var id: Int64 = 0
+
+  package var index: Int32 = 0
+
+  package var state: String = String()
+
+  package var first: Int64 = 0
+
+  package var end: Int64 {
+    get {_end ?? 0}
+    set {_end = newValue}
+  }
+  /// Returns true if `end` has been explicitly set.
+  package var hasEnd: Bool {self._end != nil}
+  /// Clears the value of `end`. Subsequent reads from it will return its default value.
+  package mutating func clearEnd() {self._end = nil}
+
+  package var launches: Int32 = 0
+
+  package var host: String {
+    get {_host ?? String()}
+    set {_host = newValue}
+  }
+  /// Returns true if `host` has been explicitly set.
+  package var hasHost: Bool {self._host != nil}
+  /// Clears the value of `host`. Subsequent reads from it will return its default value.
+  package mutating func clearHost() {self._host = nil}
+
+  package var batches: Int64 = 0
+
+  package var completedUnits: Int64 = 0
+
+  package var totalUnits: Int64 {
+    get {_totalUnits ?? 0}
+    set {_totalUnits = newValue}
+  }
+  /// Returns true if `totalUnits` has been explicitly set.
+  package var hasTotalUnits: Bool {self._totalUnits != nil}
+  /// Clears the value of `totalUnits`. Subsequent reads from it will return its default value.
+  package mutating func clearTotalUnits() {self._totalUnits = nil}
+
+  package var reason: String {
+    get {_reason ?? String()}
+    set {_reason = newValue}
+  }
+  /// Returns true if `reason` has been explicitly set.
+  package var hasReason: Bool {self._reason != nil}
+  /// Clears the value of `reason`. Subsequent reads from it will return its default value.
+  package mutating func clearReason() {self._reason = nil}
+
+  /// It waits for a lane.
+  package var isParked: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _end: Int64? = nil
+  fileprivate var _host: String? = nil
+  fileprivate var _totalUnits: Int64? = nil
+  fileprivate var _reason: String? = nil
+}
+
+package nonisolated struct Baton_V1_ShardsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var number: Int64 {
+    get {_number ?? 0}
+    set {_number = newValue}
+  }
+  /// Returns true if `number` has been explicitly set.
+  package var hasNumber: Bool {self._number != nil}
+  /// Clears the value of `number`. Subsequent reads from it will return its default value.
+  package mutating func clearNumber() {self._number = nil}
+
+  /// Lists only shards with a higher number.
+  package var after: Int32 {
+    get {_after ?? 0}
+    set {_after = newValue}
+  }
+  /// Returns true if `after` has been explicitly set.
+  package var hasAfter: Bool {self._after != nil}
+  /// Clears the value of `after`. Subsequent reads from it will return its default value.
+  package mutating func clearAfter() {self._after = nil}
+
+  package var limit: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _number: Int64? = nil
+  fileprivate var _after: Int32? = nil
+}
+
+package nonisolated struct Baton_V1_ShardsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var shards: [Baton_V1_ShardState] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_SetSpreadRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var number: Int64 {
+    get {_number ?? 0}
+    set {_number = newValue}
+  }
+  /// Returns true if `number` has been explicitly set.
+  package var hasNumber: Bool {self._number != nil}
+  /// Clears the value of `number`. Subsequent reads from it will return its default value.
+  package mutating func clearNumber() {self._number = nil}
+
+  package var lanes: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _number: Int64? = nil
 }
 
 /// An obstacle of the request itself: a time, or another request, that it waits for.
@@ -2352,6 +2604,9 @@ package nonisolated struct Baton_V1_Launch: Sendable {
   package mutating func clearExpiringSince() {self._expiringSince = nil}
 
   package var isSimulated: Bool = false
+
+  /// The number of the shard; 0 for a request that is not divided.
+  package var shard: Int32 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2552,12 +2807,23 @@ package nonisolated struct Baton_V1_LogsRequest: Sendable {
 
   package var follow: Bool = false
 
+  /// The shard whose output is wanted; without it the one that wrote last.
+  package var shard: Int32 {
+    get {_shard ?? 0}
+    set {_shard = newValue}
+  }
+  /// Returns true if `shard` has been explicitly set.
+  package var hasShard: Bool {self._shard != nil}
+  /// Clears the value of `shard`. Subsequent reads from it will return its default value.
+  package mutating func clearShard() {self._shard = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _number: Int64? = nil
   fileprivate var _launch: Int32? = nil
+  fileprivate var _shard: Int32? = nil
 }
 
 package nonisolated struct Baton_V1_LogsReply: Sendable {
@@ -4685,7 +4951,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Capabilities"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0\u{1}sandbox\0\u{1}permissions\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0\u{1}sandbox\0\u{1}permissions\0\u{4} runs_shards\0")
 
   fileprivate class _StorageClass {
     var _slots: Int32 = 0
@@ -4696,6 +4962,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
     var _dailyAllowance: Int64? = nil
     var _sandbox: Baton_V1_Sandbox? = nil
     var _permissions: Baton_V1_Permissions? = nil
+    var _runsShards: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -4714,6 +4981,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
       _dailyAllowance = source._dailyAllowance
       _sandbox = source._sandbox
       _permissions = source._permissions
+      _runsShards = source._runsShards
     }
   }
 
@@ -4740,6 +5008,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
         case 6: try { try decoder.decodeSingularInt64Field(value: &_storage._dailyAllowance) }()
         case 7: try { try decoder.decodeSingularMessageField(value: &_storage._sandbox) }()
         case 8: try { try decoder.decodeSingularMessageField(value: &_storage._permissions) }()
+        case 40: try { try decoder.decodeSingularBoolField(value: &_storage._runsShards) }()
         default: break
         }
       }
@@ -4776,6 +5045,9 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
       try { if let v = _storage._permissions {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
       } }()
+      if _storage._runsShards != false {
+        try visitor.visitSingularBoolField(value: _storage._runsShards, fieldNumber: 40)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4793,6 +5065,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
         if _storage._dailyAllowance != rhs_storage._dailyAllowance {return false}
         if _storage._sandbox != rhs_storage._sandbox {return false}
         if _storage._permissions != rhs_storage._permissions {return false}
+        if _storage._runsShards != rhs_storage._runsShards {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -5386,7 +5659,7 @@ nonisolated extension Baton_V1_ItemsWanted: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_ItemsCommitted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ItemsCommitted"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}count\0\u{3}is_frozen\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}count\0\u{3}is_frozen\0\u{4}%shard_end\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5397,6 +5670,7 @@ nonisolated extension Baton_V1_ItemsCommitted: SwiftProtobuf.Message, SwiftProto
       case 1: try { try decoder.decodeSingularMessageField(value: &self._launch) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.count) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.isFrozen) }()
+      case 40: try { try decoder.decodeSingularInt64Field(value: &self._shardEnd) }()
       default: break
       }
     }
@@ -5416,6 +5690,9 @@ nonisolated extension Baton_V1_ItemsCommitted: SwiftProtobuf.Message, SwiftProto
     if self.isFrozen != false {
       try visitor.visitSingularBoolField(value: self.isFrozen, fieldNumber: 3)
     }
+    try { if let v = self._shardEnd {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 40)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5423,6 +5700,7 @@ nonisolated extension Baton_V1_ItemsCommitted: SwiftProtobuf.Message, SwiftProto
     if lhs._launch != rhs._launch {return false}
     if lhs.count != rhs.count {return false}
     if lhs.isFrozen != rhs.isFrozen {return false}
+    if lhs._shardEnd != rhs._shardEnd {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5499,7 +5777,7 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_Committed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Committed"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0\u{4}&shard_end\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5509,6 +5787,7 @@ nonisolated extension Baton_V1_Committed: SwiftProtobuf.Message, SwiftProtobuf._
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._launch) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.batch) }()
+      case 40: try { try decoder.decodeSingularInt64Field(value: &self._shardEnd) }()
       default: break
       }
     }
@@ -5525,12 +5804,60 @@ nonisolated extension Baton_V1_Committed: SwiftProtobuf.Message, SwiftProtobuf._
     if self.batch != 0 {
       try visitor.visitSingularInt64Field(value: self.batch, fieldNumber: 2)
     }
+    try { if let v = self._shardEnd {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 40)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_Committed, rhs: Baton_V1_Committed) -> Bool {
     if lhs._launch != rhs._launch {return false}
     if lhs.batch != rhs.batch {return false}
+    if lhs._shardEnd != rhs._shardEnd {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_Shard: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Shard"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}index\0\u{1}first\0\u{1}end\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.index) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.first) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._end) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.index != 0 {
+      try visitor.visitSingularInt64Field(value: self.index, fieldNumber: 1)
+    }
+    if self.first != 0 {
+      try visitor.visitSingularInt64Field(value: self.first, fieldNumber: 2)
+    }
+    try { if let v = self._end {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Shard, rhs: Baton_V1_Shard) -> Bool {
+    if lhs.index != rhs.index {return false}
+    if lhs.first != rhs.first {return false}
+    if lhs._end != rhs._end {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5853,7 +6180,7 @@ nonisolated extension Baton_V1_DefinitionMessage: SwiftProtobuf.Message, SwiftPr
 
 nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Assignment"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0\u{2}\u{15}shard\0")
 
   fileprivate class _StorageClass {
     var _launch: Baton_V1_LaunchKey? = nil
@@ -5875,6 +6202,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
     var _pendingExpiry: String? = nil
     var _pendingExpiryDetail: String? = nil
     var _isSimulated: Bool = false
+    var _shard: Baton_V1_Shard? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5904,6 +6232,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       _pendingExpiry = source._pendingExpiry
       _pendingExpiryDetail = source._pendingExpiryDetail
       _isSimulated = source._isSimulated
+      _shard = source._shard
     }
   }
 
@@ -5941,6 +6270,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         case 17: try { try decoder.decodeSingularStringField(value: &_storage._pendingExpiry) }()
         case 18: try { try decoder.decodeSingularStringField(value: &_storage._pendingExpiryDetail) }()
         case 19: try { try decoder.decodeSingularBoolField(value: &_storage._isSimulated) }()
+        case 40: try { try decoder.decodeSingularMessageField(value: &_storage._shard) }()
         default: break
         }
       }
@@ -6010,6 +6340,9 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       if _storage._isSimulated != false {
         try visitor.visitSingularBoolField(value: _storage._isSimulated, fieldNumber: 19)
       }
+      try { if let v = _storage._shard {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -6038,6 +6371,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         if _storage._pendingExpiry != rhs_storage._pendingExpiry {return false}
         if _storage._pendingExpiryDetail != rhs_storage._pendingExpiryDetail {return false}
         if _storage._isSimulated != rhs_storage._isSimulated {return false}
+        if _storage._shard != rhs_storage._shard {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -6777,7 +7111,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -6815,6 +7149,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _skippedBatches: [Int64] = []
     var _skippedUnits: Int64 = 0
     var _repeats: Bool = false
+    var _shards: Baton_V1_ShardSummary? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -6860,6 +7195,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _skippedBatches = source._skippedBatches
       _skippedUnits = source._skippedUnits
       _repeats = source._repeats
+      _shards = source._shards
     }
   }
 
@@ -6913,6 +7249,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 40: try { try decoder.decodeRepeatedInt64Field(value: &_storage._skippedBatches) }()
         case 41: try { try decoder.decodeSingularInt64Field(value: &_storage._skippedUnits) }()
         case 60: try { try decoder.decodeSingularBoolField(value: &_storage._repeats) }()
+        case 61: try { try decoder.decodeSingularMessageField(value: &_storage._shards) }()
         default: break
         }
       }
@@ -7030,6 +7367,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       if _storage._repeats != false {
         try visitor.visitSingularBoolField(value: _storage._repeats, fieldNumber: 60)
       }
+      try { if let v = _storage._shards {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 61)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -7074,10 +7414,303 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._skippedBatches != rhs_storage._skippedBatches {return false}
         if _storage._skippedUnits != rhs_storage._skippedUnits {return false}
         if _storage._repeats != rhs_storage._repeats {return false}
+        if _storage._shards != rhs_storage._shards {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ShardSummary: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ShardSummary"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lanes\0\u{3}lanes_in_use\0\u{1}total\0\u{1}running\0\u{1}ready\0\u{1}scheduled\0\u{1}succeeded\0\u{1}failed\0\u{1}cancelled\0\u{3}units_left\0\u{1}hosts\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.lanes) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.lanesInUse) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.total) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.running) }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.ready) }()
+      case 6: try { try decoder.decodeSingularInt32Field(value: &self.scheduled) }()
+      case 7: try { try decoder.decodeSingularInt32Field(value: &self.succeeded) }()
+      case 8: try { try decoder.decodeSingularInt32Field(value: &self.failed) }()
+      case 9: try { try decoder.decodeSingularInt32Field(value: &self.cancelled) }()
+      case 10: try { try decoder.decodeSingularInt64Field(value: &self.unitsLeft) }()
+      case 11: try { try decoder.decodeSingularInt32Field(value: &self.hosts) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.lanes != 0 {
+      try visitor.visitSingularInt32Field(value: self.lanes, fieldNumber: 1)
+    }
+    if self.lanesInUse != 0 {
+      try visitor.visitSingularInt32Field(value: self.lanesInUse, fieldNumber: 2)
+    }
+    if self.total != 0 {
+      try visitor.visitSingularInt32Field(value: self.total, fieldNumber: 3)
+    }
+    if self.running != 0 {
+      try visitor.visitSingularInt32Field(value: self.running, fieldNumber: 4)
+    }
+    if self.ready != 0 {
+      try visitor.visitSingularInt32Field(value: self.ready, fieldNumber: 5)
+    }
+    if self.scheduled != 0 {
+      try visitor.visitSingularInt32Field(value: self.scheduled, fieldNumber: 6)
+    }
+    if self.succeeded != 0 {
+      try visitor.visitSingularInt32Field(value: self.succeeded, fieldNumber: 7)
+    }
+    if self.failed != 0 {
+      try visitor.visitSingularInt32Field(value: self.failed, fieldNumber: 8)
+    }
+    if self.cancelled != 0 {
+      try visitor.visitSingularInt32Field(value: self.cancelled, fieldNumber: 9)
+    }
+    if self.unitsLeft != 0 {
+      try visitor.visitSingularInt64Field(value: self.unitsLeft, fieldNumber: 10)
+    }
+    if self.hosts != 0 {
+      try visitor.visitSingularInt32Field(value: self.hosts, fieldNumber: 11)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ShardSummary, rhs: Baton_V1_ShardSummary) -> Bool {
+    if lhs.lanes != rhs.lanes {return false}
+    if lhs.lanesInUse != rhs.lanesInUse {return false}
+    if lhs.total != rhs.total {return false}
+    if lhs.running != rhs.running {return false}
+    if lhs.ready != rhs.ready {return false}
+    if lhs.scheduled != rhs.scheduled {return false}
+    if lhs.succeeded != rhs.succeeded {return false}
+    if lhs.failed != rhs.failed {return false}
+    if lhs.cancelled != rhs.cancelled {return false}
+    if lhs.unitsLeft != rhs.unitsLeft {return false}
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ShardState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ShardState"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}index\0\u{1}state\0\u{1}first\0\u{1}end\0\u{1}launches\0\u{1}host\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}reason\0\u{3}is_parked\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.id) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.index) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.state) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.first) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._end) }()
+      case 6: try { try decoder.decodeSingularInt32Field(value: &self.launches) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._host) }()
+      case 8: try { try decoder.decodeSingularInt64Field(value: &self.batches) }()
+      case 9: try { try decoder.decodeSingularInt64Field(value: &self.completedUnits) }()
+      case 10: try { try decoder.decodeSingularInt64Field(value: &self._totalUnits) }()
+      case 11: try { try decoder.decodeSingularStringField(value: &self._reason) }()
+      case 12: try { try decoder.decodeSingularBoolField(value: &self.isParked) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.id != 0 {
+      try visitor.visitSingularInt64Field(value: self.id, fieldNumber: 1)
+    }
+    if self.index != 0 {
+      try visitor.visitSingularInt32Field(value: self.index, fieldNumber: 2)
+    }
+    if !self.state.isEmpty {
+      try visitor.visitSingularStringField(value: self.state, fieldNumber: 3)
+    }
+    if self.first != 0 {
+      try visitor.visitSingularInt64Field(value: self.first, fieldNumber: 4)
+    }
+    try { if let v = self._end {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
+    if self.launches != 0 {
+      try visitor.visitSingularInt32Field(value: self.launches, fieldNumber: 6)
+    }
+    try { if let v = self._host {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    if self.batches != 0 {
+      try visitor.visitSingularInt64Field(value: self.batches, fieldNumber: 8)
+    }
+    if self.completedUnits != 0 {
+      try visitor.visitSingularInt64Field(value: self.completedUnits, fieldNumber: 9)
+    }
+    try { if let v = self._totalUnits {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 10)
+    } }()
+    try { if let v = self._reason {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 11)
+    } }()
+    if self.isParked != false {
+      try visitor.visitSingularBoolField(value: self.isParked, fieldNumber: 12)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ShardState, rhs: Baton_V1_ShardState) -> Bool {
+    if lhs.id != rhs.id {return false}
+    if lhs.index != rhs.index {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs.first != rhs.first {return false}
+    if lhs._end != rhs._end {return false}
+    if lhs.launches != rhs.launches {return false}
+    if lhs._host != rhs._host {return false}
+    if lhs.batches != rhs.batches {return false}
+    if lhs.completedUnits != rhs.completedUnits {return false}
+    if lhs._totalUnits != rhs._totalUnits {return false}
+    if lhs._reason != rhs._reason {return false}
+    if lhs.isParked != rhs.isParked {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ShardsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ShardsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}after\0\u{1}limit\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self._after) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try { if let v = self._number {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._after {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 3)
+    } }()
+    if self.limit != 0 {
+      try visitor.visitSingularInt32Field(value: self.limit, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ShardsRequest, rhs: Baton_V1_ShardsRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._number != rhs._number {return false}
+    if lhs._after != rhs._after {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ShardsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ShardsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}shards\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.shards) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.shards.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.shards, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ShardsReply, rhs: Baton_V1_ShardsReply) -> Bool {
+    if lhs.shards != rhs.shards {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SetSpreadRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetSpreadRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}lanes\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.lanes) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try { if let v = self._number {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    if self.lanes != 0 {
+      try visitor.visitSingularInt32Field(value: self.lanes, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SetSpreadRequest, rhs: Baton_V1_SetSpreadRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._number != rhs._number {return false}
+    if lhs.lanes != rhs.lanes {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -7125,7 +7758,7 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Launch"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{3}is_graceful\0\u{3}first_batch\0\u{1}batches\0\u{3}span_id\0\u{3}expiring_reason\0\u{3}expiring_detail\0\u{3}expiring_since\0\u{3}is_simulated\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{3}is_graceful\0\u{3}first_batch\0\u{1}batches\0\u{3}span_id\0\u{3}expiring_reason\0\u{3}expiring_detail\0\u{3}expiring_since\0\u{3}is_simulated\0\u{2}\u{1a}shard\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -7147,6 +7780,7 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 12: try { try decoder.decodeSingularStringField(value: &self._expiringDetail) }()
       case 13: try { try decoder.decodeSingularInt64Field(value: &self._expiringSince) }()
       case 14: try { try decoder.decodeSingularBoolField(value: &self.isSimulated) }()
+      case 40: try { try decoder.decodeSingularInt32Field(value: &self.shard) }()
       default: break
       }
     }
@@ -7199,6 +7833,9 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if self.isSimulated != false {
       try visitor.visitSingularBoolField(value: self.isSimulated, fieldNumber: 14)
     }
+    if self.shard != 0 {
+      try visitor.visitSingularInt32Field(value: self.shard, fieldNumber: 40)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -7217,6 +7854,7 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs._expiringDetail != rhs._expiringDetail {return false}
     if lhs._expiringSince != rhs._expiringSince {return false}
     if lhs.isSimulated != rhs.isSimulated {return false}
+    if lhs.shard != rhs.shard {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -7461,7 +8099,7 @@ nonisolated extension Baton_V1_ListReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LogsRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}launch\0\u{1}follow\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}launch\0\u{1}follow\0\u{2}$shard\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -7473,6 +8111,7 @@ nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
       case 3: try { try decoder.decodeSingularInt32Field(value: &self._launch) }()
       case 4: try { try decoder.decodeSingularBoolField(value: &self.follow) }()
+      case 40: try { try decoder.decodeSingularInt32Field(value: &self._shard) }()
       default: break
       }
     }
@@ -7495,6 +8134,9 @@ nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf
     if self.follow != false {
       try visitor.visitSingularBoolField(value: self.follow, fieldNumber: 4)
     }
+    try { if let v = self._shard {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 40)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -7503,6 +8145,7 @@ nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs._number != rhs._number {return false}
     if lhs._launch != rhs._launch {return false}
     if lhs.follow != rhs.follow {return false}
+    if lhs._shard != rhs._shard {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

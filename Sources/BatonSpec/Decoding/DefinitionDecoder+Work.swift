@@ -4,6 +4,7 @@ extension DefinitionDecoder {
   /// - Parameter pattern: `nil` if the identifier could not be read; then `${wildcard}` is accepted.
   mutating func work(_ field: Field?, pattern: IdentifierPattern?) -> Work? {
     guard let field, let fields = mapping(field, .work, example: "{command: [./resize.sh]}") else { return nil }
+    if isForHandler(fields) { return nil }
     let items = items(fields["items"])
     requireItems(fields)
     var work = Work(command: command(fields, field, pattern), directory: directory(fields["directory"]), items: items)
@@ -21,6 +22,17 @@ extension DefinitionDecoder {
     if work.directory == nil { warnAboutEmptyFolder(work, fields) }
     warnAboutMissingFiles(work, fields)
     return work
+  }
+
+  /// Whether the mapping only divides the work of a Swift handler. Every other key needs a command.
+  private mutating func isForHandler(_ fields: Fields) -> Bool {
+    guard fields["command"] == nil, fields["shards"] != nil else { return false }
+    for (key, field) in fields.inOrder where !["spread", "shards", "onShardFailure"].contains(key) {
+      report.error(
+        "\(field.label) needs 'work.command': without a command the shards are for a Swift handler",
+        at: field.keyPosition)
+    }
+    return true
   }
 
   private mutating func requireItems(_ fields: Fields) {

@@ -43,6 +43,7 @@ struct DefinitionDecoder {
     readLimits(fields, into: &definition)
     readDurations(fields, into: &definition)
     definition.work = work(fields["work"], pattern: pattern)
+    definition.spread = spread(fields["work"], kind)
     if definition.isInOnePiece { leaveUnbounded(&definition, fields) }
     checkLead(of: definition, kind, fields)
     if let kind { check(fields, against: kind) }

@@ -30,7 +30,7 @@ enum Level: String, CaseIterable {
     case .work:
       [
         "command", "directory", "items", "batchSize", "pass", "environment", "secrets", "onExpiry", "terminateBefore",
-        "failureOutput", "sandbox", "user",
+        "failureOutput", "sandbox", "user", "spread", "shardSize", "shards", "onShardFailure",
       ]
     case .items: ["glob", "lines", "range", "list"]
     case .secret: ["file", "as"]
@@ -71,7 +71,8 @@ enum Level: String, CaseIterable {
   private static let forms = [
     "repeat.every": "repeat: {every: 24h}", "retry.limit": "retry: {limit: 3}",
     "work.environment": "work: {environment: {NAME: value}}", "work.command": "work: {command: [PROGRAM, ARGUMENT]}",
-    "work.directory": "work: {directory: PATH}",
+    "work.directory": "work: {directory: PATH}", "work.spread": "work: {spread: 8}",
+    "work.shards": "work: {shards: 8}",
   ]
 
   /// Names that other systems have for Baton's keys, in lower case.
@@ -83,6 +84,7 @@ enum Level: String, CaseIterable {
     "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",
     "labels": "requiredLabels", "nodeselector": "requiredLabels", "affinity": "preferredLabels",
     "retries": "retry.limit", "concurrency": "maxRunning",
+    "parallelism": "work.spread", "workers": "work.spread", "completions": "work.shards",
     "delay": "earliestBeginDate",
     "graceperiod": "closingWindow", "terminationgraceperiodseconds": "closingWindow", "quota": "dailyAllowance",
   ]

@@ -29,6 +29,12 @@ enum RowKey: Hashable {
   case lastItems(RequestID)
   case items(RequestID)
   case output(LaunchKey)
+  /// The request and how it is divided.
+  case spread(RequestID)
+  /// As `spread`, and the shards of the request that have not ended.
+  case shards(RequestID)
+  /// As `spread`, and all shards of the request.
+  case allShards(RequestID)
   /// The spans of the request that wait to be sent.
   case spans(RequestID)
   /// The oldest ready requests of a class, at most so many, without those that another group has locked.
@@ -109,8 +115,11 @@ struct HeldRows {
     if keys.contains(key) { return true }
     switch key {
     case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
-      .lastItems(let id), .items(let id), .spans(let id):
+      .lastItems(let id), .items(let id), .spans(let id), .allShards(let id):
       return ownRequests.contains(id)
+    case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
+    case .spread(let id):
+      return keys.contains(.shards(id)) || keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .output(let launch): return ownRequests.contains(launch.request)
     case .hostRow(let id): return ownHosts.contains(id)
     case .pattern(let id): return keys.contains(.lockedPattern(id)) || keys.contains(.allDefinitions)

@@ -93,8 +93,10 @@ extension RowLoader {
     case .identifier(let name): named.identifiers.append(name.rawValue)
     case .identifierOf(let id): named.requests.append(id.rawValue)
     case .request(let id), .payload(let id), .history(let id), .launches(let id), .lastItems(let id), .items(let id),
-      .spans(let id):
+      .spans(let id), .spread(let id):
       hold(id.rawValue)
+    case .shards(let id): findShards(of: id, "head = ?1 AND state <= 2")
+    case .allShards(let id): findShards(of: id, "head = ?1")
     case .output(let launch): hold(launch.request.rawValue)
     case .launchesOn(let host):
       holdHost(host)
@@ -191,16 +193,23 @@ extension RowLoader {
     // One question has one snapshot: a request that turns from running to ready meanwhile is in one part of it. `+ 0`
     // keeps the database from walking all requests.
     let columns = "id, identifier, definition"
+    let own = "head IS NULL AND (first_unit IS NULL OR cancelled_by IS NULL)"
     let sql = """
-      SELECT * FROM (SELECT \(columns) FROM request WHERE state = 0 AND id < ?2 ORDER BY id LIMIT ?3) AS scheduled
+      SELECT * FROM (SELECT \(columns) FROM request WHERE state = 0 AND id < ?2 AND \(own) ORDER BY id LIMIT ?3) AS scheduled
       UNION ALL
-      SELECT * FROM (SELECT \(columns) FROM request WHERE state = 1 AND id + 0 < ?2 LIMIT ?3) AS ready
+      SELECT * FROM (SELECT \(columns) FROM request WHERE state = 1 AND id + 0 < ?2 AND \(own) LIMIT ?3) AS ready
       UNION ALL
       SELECT * FROM (
         SELECT l.request, r.identifier, r.definition FROM launch l JOIN request r ON r.id = l.request
-        WHERE l.ended_at IS NULL AND l.request > ?1 AND l.request < ?2 ORDER BY l.request LIMIT ?3) AS running
+        WHERE l.ended_at IS NULL AND l.request > ?1 AND l.request < ?2 AND r.head IS NULL ORDER BY l.request LIMIT ?3) AS running
       """
     askRequests(RowQuestion(sql, .integer(position.running), .integer(position.end), .integer(limit)))
+  }
+
+  private mutating func findShards(of head: RequestID, _ condition: String) {
+    hold(head.rawValue)
+    askRequests(
+      RowQuestion("SELECT id, identifier, definition FROM request WHERE \(condition)", .integer(head.rawValue)))
   }
 
   /// Asks for requests, their identifiers, which are locked together, and their definitions.

@@ -51,12 +51,13 @@ extension RowLoader {
   }
 
   private mutating func noteFree(_ found: [[RowExchange.Free]], _ classes: [(RequirementClass, count: Int)]) {
-    let id = column("id", of: "request")
+    let (id, head) = (column("id", of: "request"), column("head", of: "request"))
     for ((one, count), found) in zip(classes, found) {
       held.ready[one] = (count, found.count < count)
       for free in found {
         held.keys.insert(.payload(RequestID(free.request[id].number)))
-        payloads.insert(free.request[id].number)
+        // The shards of a request have its payload.
+        payloads.insert(free.request[head] == .null ? free.request[id].number : free.request[head].number)
       }
     }
   }
@@ -106,7 +107,7 @@ extension RowLoader {
     // are known already, so only their numbers are asked for.
     if !identifiers.isEmpty {
       let sql = ["launches = 0 AND state <= 1", "launches > 0 AND state <= 2"].map {
-        "SELECT id FROM request WHERE identifier IN ?1 AND \($0)"
+        "SELECT id FROM request WHERE identifier IN ?1 AND \($0) AND head IS NULL"
       }
       askNumbers(RowQuestion(sql.joined(separator: " UNION ALL "), .integers(identifiers))) {
         $0.requests.formUnion($1)
@@ -223,7 +224,7 @@ extension RowLoader {
         "output", "request = ?1 AND launch = ?2", .integer(launch.request.rawValue), .integer(launch.number))
     case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .unfinished,
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .definition, .host, .hostRow, .orphans, .exampleOf,
-      .submission, .history, .launches, .lastItems, .items, .spans, .payload:
+      .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards:
       break
     }
   }
@@ -236,6 +237,13 @@ extension RowLoader {
     let items = numbers { if case .items(let id) = $0 { id } else { nil } }
     let spans = numbers { if case .spans(let id) = $0 { id } else { nil } }
     for case .payload(let id) in keys { payloads.insert(id.rawValue) }
+    let spread = keys.compactMap { key -> Int64? in
+      switch key {
+      case .spread(let id), .shards(let id), .allShards(let id): id.rawValue
+      default: nil
+      }
+    }
+    if !spread.isEmpty { load("spread", "request IN ?1", .integers(spread)) }
     if !histories.isEmpty {
       let last = "position = (SELECT max(e.position) FROM event e WHERE e.request = event.request)"
       load("event", "request IN ?1 AND \(last)", .integers(histories))

@@ -182,8 +182,9 @@ extension RowKey {
   /// Whether other groups can change which rows the key names, until the rows are locked.
   var namesManyRows: Bool {
     switch self {
-    case .everything, .tenures, .launchesOn, .unfinished, .unfinishedOf, .orphans: true
+    case .everything, .tenures, .launchesOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards: true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
+      .spread,
       .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .allDefinitions, .host, .hostRow,
       .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:
       false

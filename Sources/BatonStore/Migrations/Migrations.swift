@@ -24,6 +24,7 @@ enum Migrations {
     migrator.registerMigration("12 approvals") { try ApprovalSchema.extend($0) }
     migrator.registerMigration("13 fleet of several coordinators") { try FleetSchema.extend($0) }
     migrator.registerMigration("14 endings on the steady clock") { try EndingSchema.extend($0) }
+    migrator.registerMigration("15 shards of requests") { try SpreadSchema.extend($0) }
     return migrator
   }
 

@@ -85,7 +85,8 @@ enum StoreInvariants {
       "the numbers of waiting and running requests are those of the rows",
       """
       SELECT abs((SELECT coalesce(sum(scheduled + ready + running), 0) FROM share)
-        - (SELECT count(*) FROM request WHERE state <= 2))
+        - (SELECT count(*) FROM request r WHERE r.state = 2 OR r.state <= 1 AND r.head IS NULL AND NOT EXISTS (
+          SELECT 1 FROM request s WHERE s.head = r.id AND s.state = 2)))
       """
     ),
   ]

@@ -14,7 +14,7 @@ enum PostgresSchema {
   static let version = upgrades.count + 1
 
   /// The earliest version whose coordinators may write into a store of this version.
-  static let oldestWriter = 1
+  static let oldestWriter = 4
 
   /// What makes each version out of the one before, from version 2 on. Each step changes one table and is a transaction
   /// of its own, which may run twice. Steps may only be appended: a database that has run one does not run it again. A
@@ -48,6 +48,73 @@ enum PostgresSchema {
         WHERE ended_at IS NOT NULL
       """,
       "DROP INDEX IF EXISTS request_ended",
+    ],
+    // Shards of requests. An earlier version would take a shard for a request, so it may not write any more.
+    [
+      """
+      ALTER TABLE request
+        ADD COLUMN IF NOT EXISTS head bigint,
+        ADD COLUMN IF NOT EXISTS shard bigint NOT NULL DEFAULT 0 CHECK ((shard > 0) = (head IS NOT NULL)),
+        ADD COLUMN IF NOT EXISTS first_unit bigint CHECK (first_unit >= 0),
+        ADD COLUMN IF NOT EXISTS end_unit bigint CHECK (end_unit >= first_unit),
+        ADD COLUMN IF NOT EXISTS shard_state bigint
+          CHECK (shard_state IS NULL OR state = 0 OR state >= 3) CHECK (shard_state BETWEEN 3 AND 5)
+      """,
+      """
+      DROP INDEX IF EXISTS request_number;
+      CREATE UNIQUE INDEX request_number ON request (identifier, number) WHERE head IS NULL
+      """,
+      """
+      DROP INDEX IF EXISTS request_waiting;
+      CREATE UNIQUE INDEX request_waiting ON request (identifier) WHERE launches = 0 AND state <= 1 AND head IS NULL
+      """,
+      """
+      DROP INDEX IF EXISTS request_live;
+      CREATE UNIQUE INDEX request_live ON request (identifier) WHERE launches > 0 AND state <= 2 AND head IS NULL
+      """,
+      "CREATE UNIQUE INDEX IF NOT EXISTS request_shard ON request (head, shard) WHERE head IS NOT NULL",
+      "CREATE INDEX IF NOT EXISTS request_open_shard ON request (head, id) WHERE head IS NOT NULL AND state <= 2",
+      """
+      CREATE TABLE IF NOT EXISTS spread (
+        request bigint PRIMARY KEY,
+        lanes bigint NOT NULL CHECK (lanes >= 1),
+        shards bigint NOT NULL CHECK (shards >= 0),
+        open bigint NOT NULL CHECK (open BETWEEN 0 AND shards),
+        parked bigint NOT NULL CHECK (parked BETWEEN 0 AND open),
+        running bigint NOT NULL CHECK (running BETWEEN 0 AND open),
+        launches bigint NOT NULL CHECK (launches >= 0),
+        failed bigint NOT NULL CHECK (failed >= 0),
+        cancelled bigint NOT NULL CHECK (cancelled >= 0),
+        next_unit bigint NOT NULL CHECK (next_unit >= 0),
+        end_unit bigint CHECK (end_unit >= next_unit),
+        size bigint NOT NULL CHECK (size >= 1),
+        is_stopping bigint NOT NULL DEFAULT 0 CHECK (is_stopping IN (0, 1)),
+        is_cancelled bigint NOT NULL DEFAULT 0 CHECK (is_cancelled <= is_stopping),
+        failed_shards text COLLATE "C",
+        failure text COLLATE "C"
+      ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "ALTER TABLE completion ADD COLUMN IF NOT EXISTS shards bigint",
+      // A trigger for a statement fires again for the shards, and then for no row at all.
+      """
+      CREATE OR REPLACE FUNCTION delete_belongings_of_requests() RETURNS trigger
+        LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
+        DELETE FROM launch USING gone WHERE launch.request = gone.id;
+        DELETE FROM progress USING gone WHERE progress.request = gone.id;
+        DELETE FROM payload USING gone WHERE payload.request = gone.id;
+        DELETE FROM event USING gone WHERE event.request = gone.id;
+        DELETE FROM completion USING gone WHERE completion.request = gone.id;
+        DELETE FROM joining USING gone WHERE joining.request = gone.id;
+        DELETE FROM item_page USING gone WHERE item_page.request = gone.id;
+        DELETE FROM output USING gone WHERE output.request = gone.id;
+        DELETE FROM rejected_span USING gone WHERE rejected_span.request = gone.id;
+        DELETE FROM spread USING gone WHERE spread.request = gone.id;
+        IF EXISTS (SELECT 1 FROM request JOIN gone ON request.head = gone.id) THEN
+          DELETE FROM request USING gone WHERE request.head = gone.id;
+        END IF;
+        RETURN NULL;
+      END $$
+      """,
     ],
   ]
 

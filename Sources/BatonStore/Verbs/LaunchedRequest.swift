@@ -24,6 +24,16 @@ struct LaunchedRequest {
   var isSimulated: Bool
   /// The trace id of the request and the span id of its last launch; `nil` if there was no launch.
   var trace: TraceContext?
+  /// The request of which this row is a shard; `nil` for a request itself, which is its own shard 0.
+  var head: RequestID?
+  var shard: Int
+  /// Whether the request was divided.
+  var isSpread: Bool
+  /// How the request's own shard has ended before the others; `nil` if it has not.
+  var shardState: RequestState?
+
+  /// The request as people know it.
+  var whole: RequestID { head ?? id }
 }
 
 extension Verbs {
@@ -41,7 +51,9 @@ extension Verbs {
         batches: row.int(12), reachesEnd: row.bool(13), noDataInRow: row.int(14), hasWaitingRequest: row.bool(15),
         isSampled: row.bool(21), firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18),
         isExpiring: row.bool(19),
-        isSimulated: row.bool(20), trace: row.isNull(23) ? nil : row.trace(22))
+        isSimulated: row.bool(20), trace: row.isNull(23) ? nil : row.trace(22),
+        head: row.optionalInt64(25).map(RequestID.init), shard: row.int(26), isSpread: !row.isNull(27),
+        shardState: row.optionalInt64(28).map { RequestState(code: Int($0)) })
     }
   }
 }
@@ -100,9 +112,10 @@ extension Query {
     SELECT r.identifier, i.name, r.number, r.definition, r.priority, r.state, r.eligible_at, r.launches,
       r.failures, r.losses, r.strikes, r.cancelled_by, p.batches, p.reaches_end,
       i.no_data_in_row,
-      (SELECT w.id FROM request w WHERE w.identifier = r.identifier AND w.launches = 0 AND w.state <= 1) IS NOT NULL,
+      (SELECT w.id FROM request w WHERE w.identifier = r.identifier AND w.launches = 0 AND w.state <= 1
+        AND w.head IS NULL) IS NOT NULL,
       l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated,
-      r.is_sampled, r.trace_id, l.span_id, r.is_sampled
+      r.is_sampled, r.trace_id, l.span_id, r.is_sampled, r.head, r.shard, r.first_unit, r.shard_state
     FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
     WHERE r.id = ?

@@ -31,6 +31,10 @@ struct Unfinished {
   /// Since when the request is ready, on the wall clock; `nil` if it is not ready.
   var readyAt: Timestamp?
   var isSampled: Bool
+  /// Whether the request was divided into shards.
+  var isSpread: Bool
+  /// Whether this is the row of another request's shard.
+  var isShard: Bool
 }
 
 /// Who cancels, and the obstacles of the waits that end through it.
@@ -109,9 +113,10 @@ extension Verbs {
   }
 
   private func cancel(_ requests: [Unfinished], _ order: CancelOrder, _ now: Moment) throws -> [Cancellation] {
-    try requests.filter { holds(.identifierOf(RequestID($0.id))) }.map { request in
-      if request.state == .running { return try stop(request, by: order.principal, at: now) }
-      return try cancelPending(request, order, at: now)
+    try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { request in
+      if request.isSpread { return try cancelShards(of: request, by: order.principal, at: now) }
+      if request.state == .running { return [try stop(request, by: order.principal, at: now)] }
+      return [try cancelPending(request, order, at: now)]
     }
   }
 
@@ -141,7 +146,7 @@ extension Verbs {
       launches: row.int(6), host: row.optionalText(7),
       requirementClass: RequirementClass(
         definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(8))),
-      readyAt: row.optionalTime(9), isSampled: row.bool(10))
+      readyAt: row.optionalTime(9), isSampled: row.bool(10), isSpread: !row.isNull(11), isShard: !row.isNull(12))
   }
 }
 
@@ -149,28 +154,33 @@ extension Query {
   static func unfinishedColumns(of requests: String) -> String {
     """
     SELECT r.id, r.identifier, i.name, r.number, r.definition, r.state, r.launches, h.name, r.priority, r.ready_at,
-      r.is_sampled
+      r.is_sampled, r.first_unit, r.head
     FROM \(requests) JOIN identifier i ON i.id = r.identifier LEFT JOIN host h ON h.id = r.host
     """
   }
-  static let unfinishedRequest = Query(unfinishedColumns(of: "request r") + " WHERE r.id = ? AND r.state <= 2")
+  static let unfinishedRequest = Query(
+    unfinishedColumns(of: "request r") + " WHERE r.id = ? AND r.state <= 2 AND r.head IS NULL")
   static let unfinishedOfIdentifier = Query(
     """
     \(unfinishedColumns(of: "request r")) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
-      AND r.launches = 0 AND r.state <= 1
+      AND r.launches = 0 AND r.state <= 1 AND r.head IS NULL
     UNION ALL
     \(unfinishedColumns(of: "request r")) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
-      AND r.launches > 0 AND r.state <= 2
+      AND r.launches > 0 AND r.state <= 2 AND r.head IS NULL
     """)
   static let afterNewestRequest = Query("SELECT coalesce(max(id), 0) + 1 FROM request")
   static let scheduledBelow = Query(
     unfinishedColumns(of: "request r")
-      + " WHERE r.state = 0 AND r.id < ? ORDER BY r.id LIMIT ?")
+      + " WHERE r.state = 0 AND r.id < ? AND \(isNotCancelling) ORDER BY r.id LIMIT ?")
   static let readyBelow = Query(
-    unfinishedColumns(of: "request r") + " WHERE r.state = 1 AND r.id + 0 < ? LIMIT ?")
+    unfinishedColumns(of: "request r") + " WHERE r.state = 1 AND r.id + 0 < ? AND \(isNotCancelling) LIMIT ?")
+  /// A request with shards is cancelled as a whole. It stays unfinished until the last shard has been stopped.
+  /// `+ 0` keeps the database from reading the index of the numbers of all requests.
+  private static let isNotCancelling = "r.head + 0 IS NULL AND (r.first_unit IS NULL OR r.cancelled_by IS NULL)"
   static let runningBelow = Query(
     unfinishedColumns(of: "launch l JOIN request r ON r.id = l.request")
-      + " WHERE l.ended_at IS NULL AND l.request > ? AND l.request < ? ORDER BY l.request LIMIT ?")
+      + " WHERE l.ended_at IS NULL AND l.request > ? AND l.request < ? AND r.head + 0 IS NULL ORDER BY l.request LIMIT ?"
+  )
   static let cancelRequest = Query(
     """
     UPDATE request SET state = 5, cause = NULL, cancelled_by = ?, ended_at = ?, ended_steady = ?,

@@ -3,7 +3,8 @@ package import BatonModel
 /// The answer to a checkpoint.
 package enum CheckpointAnswer: Hashable, Sendable {
   /// The batch is durable, through this checkpoint or through an earlier one.
-  case committed(batch: Int)
+  /// - Parameter end: the end of the launch's shard now; `nil` if it has no range of units.
+  case committed(batch: Int, end: Int64? = nil)
   /// The launch is not the live launch of its request.
   case superseded
   /// The batch is not the next one, or the cursor is larger than its limit. The message says which.
@@ -26,39 +27,48 @@ extension Verbs {
     let standing = try prepare(.standing).first(request) { row in
       (
         isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2),
-        mustReset: row.bool(3), host: row.optionalInt64(4)
+        mustReset: row.bool(3), host: row.optionalInt64(4), first: row.int64(5), end: row.optionalInt64(6)
       )
     }
     guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number, let host,
       standing.host == host
     else { return .superseded }
-    if checkpoint.batch < standing.batches { return try repeated(checkpoint) }
-    if let message = objection(to: checkpoint, next: standing.batches) { return .refused(message) }
+    if checkpoint.batch < standing.batches { return try repeated(checkpoint, end: standing.end) }
+    let length = standing.end.map { $0 - standing.first }
+    if let message = objection(to: checkpoint, next: standing.batches, length: length) { return .refused(message) }
     if standing.mustReset { try prepare(.resetLosses).run(request) }
-    return try save(checkpoint)
+    return try save(checkpoint, length: length, end: standing.end)
   }
 
   /// Writes the progress of the request.
-  private func save(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
+  /// - Parameters:
+  ///   - length: the number of units of the shard. A split may have made it smaller since the worker heard of it.
+  ///   - end: the end of the shard.
+  private func save(_ checkpoint: Checkpoint, length: Int64?, end: Int64?) throws -> CheckpointAnswer {
     let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1)
     try prepare(.setProgress).run(
-      checkpoint.launch.request.rawValue, batches, checkpoint.completedUnits, checkpoint.totalUnits,
-      checkpoint.reachesEnd, checkpoint.subtitle, checkpoint.cursor)
-    return .committed(batch: checkpoint.batch)
+      checkpoint.launch.request.rawValue, batches, checkpoint.completedUnits, length ?? checkpoint.totalUnits,
+      length.map { checkpoint.completedUnits >= $0 } ?? checkpoint.reachesEnd, checkpoint.subtitle, checkpoint.cursor)
+    return .committed(batch: checkpoint.batch, end: end)
   }
 
   /// The answer to a batch below the next one. If this launch committed the batch, the answer got lost and is given
   /// again. Otherwise the launch made a mistake, and the batch is refused.
-  private func repeated(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
+  private func repeated(_ checkpoint: Checkpoint, end: Int64?) throws -> CheckpointAnswer {
     let launch = checkpoint.launch
     let first = try prepare(.firstBatch).first(launch.request.rawValue, launch.number) { $0.int(0) } ?? 0
-    guard checkpoint.batch < first else { return .committed(batch: checkpoint.batch) }
+    guard checkpoint.batch < first else { return .committed(batch: checkpoint.batch, end: end) }
     return .refused(
       "batch \(checkpoint.batch) was done by an earlier launch; launch \(launch.number) began at \(first)")
   }
 
   /// Why the checkpoint is refused; `nil` if it can be committed.
-  private func objection(to checkpoint: Checkpoint, next: Int) -> String? {
+  private func objection(to checkpoint: Checkpoint, next: Int, length: Int64?) -> String? {
+    if let length, checkpoint.completedUnits > length {
+      return
+        "batch \(checkpoint.batch) is refused: it ends at unit \(checkpoint.completedUnits) of a shard that has "
+        + "\(length), so another shard has these units"
+    }
     if checkpoint.batch > next {
       // A worker begins a batch only after it was told that the batch before is stored.
       return
@@ -74,7 +84,7 @@ extension Verbs {
 extension Query {
   static let standing = Query(
     """
-    SELECT r.state, r.launches, p.batches, r.losses > 0 OR r.strikes > 0, r.host
+    SELECT r.state, r.launches, p.batches, r.losses > 0 OR r.strikes > 0, r.host, r.first_unit, r.end_unit
     FROM request r LEFT JOIN progress p ON p.request = r.id WHERE r.id = ?
     """)
   static let firstBatch = Query("SELECT first_batch FROM launch WHERE request = ? AND number = ?")

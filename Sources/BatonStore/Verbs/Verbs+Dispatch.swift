@@ -79,9 +79,15 @@ struct Candidate {
   var readyAt: Timestamp?
   /// The raw value of the `Cause` for which the request was scheduled before it became ready.
   var heldBy: Int64?
+  /// The request of which the row is a shard; `nil` for a request itself.
+  var head: RequestID?
+  /// The shard that the row is; `nil` if the request was not divided.
+  var shard: Shard?
 
   /// Whether the request's date has not come: the wall clock was set back after the request became ready.
-  func isEarly(at now: Moment) -> Bool { launches == 0 && earliest.isDated && !earliest.hasCome(at: now) }
+  func isEarly(at now: Moment) -> Bool {
+    launches == 0 && head == nil && earliest.isDated && !earliest.hasCome(at: now)
+  }
 }
 
 extension Verbs {
@@ -121,9 +127,11 @@ extension Verbs {
     answer.assignments = try zip(ready, claim.places).prefix(room).map { candidate, place in
       try start(candidate, on: host, claim.lease.incarnation, place, waits: waits, at: now)
     }
+    let hasMadeShards = answer.assignments.contains(where: \.madeShards)
     let mayHaveLeft =
       try claim.principals != nil || !evictions(from: host).isEmpty || answer.nextDue != NextDue()
     answer.hasFitting = ready.count > min(room, claim.places.count)
+    answer.hasFitting = answer.hasFitting || hasMadeShards
     answer.hasMore = try answer.hasFitting || mayHaveLeft && hasReady(claim.requirementClass)
     return answer
   }
@@ -198,7 +206,8 @@ extension Verbs {
       launches: row.int(6), principal: row.text(7), earliest: Earliest(at: row.time(8), isDated: row.bool(18)),
       poke: row.poke(19), frozenItems: row.optionalInt64(9).map(Int.init), trace: row.trace(10),
       progress: progress(row, from: 13), payload: row.optionalBlob(17), readyAt: row.optionalTime(20),
-      heldBy: row.optionalInt64(21))
+      heldBy: row.optionalInt64(21), head: row.optionalInt64(22).map(RequestID.init),
+      shard: row.optionalInt64(24).map { Shard(index: row.int(23), first: $0, end: row.optionalInt64(25)) })
   }
 
   /// Reads four columns: batches, cursor, completed units, and total units.
@@ -226,12 +235,13 @@ extension Query {
 
   static let candidateColumns = """
     SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
-      LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = r.id
+      LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = coalesce(r.head, r.id)
     """
-  /// The 22 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
+  /// The 26 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
   static let candidateList = """
     r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
       r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
-      p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke, r.ready_at, r.held_by
+      p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke, r.ready_at, r.held_by,
+      r.head, r.shard, r.first_unit, r.end_unit
     """
 }

@@ -19,6 +19,12 @@ package struct EndingAnswer: Hashable, Sendable {
   package var launched: Launched?
   /// The names of the launch for logs; `nil` if the launch was not live.
   package var subject: LaunchSubject?
+  /// What became of the launch's shard: the same as `state` for a request that was not divided.
+  package var shardState: RequestState
+  /// Whether the end of this launch made other shards of the request ready.
+  package var madeShards = false
+  /// Launches of other shards that have to stop because this one failed.
+  package var stops: [ShardStop] = []
 
   package struct Launched: Hashable, Sendable {
     package var outcome: LaunchOutcome
@@ -75,6 +81,7 @@ extension Verbs {
     _ request: inout LaunchedRequest, _ ending: Ending, _ verdict: Ledger.Verdict, pattern: Int64, at now: Moment
   ) throws -> EndingAnswer {
     let fate = Fate(verdict, of: ending.outcome, at: now)
+    if request.isSpread { return try settleShard(&request, ending, fate, at: now) }
     try prepare(.settleRequest).run(
       fate.state.code, fate.readiness?.cause?.rawValue, fate.readiness?.eligibleAt ?? request.eligibleAt, fate.endedAt,
       fate.outcome, fate.reason, request.ledger.failures, request.ledger.losses, request.ledger.strikes,
@@ -84,12 +91,35 @@ extension Verbs {
       isSampled: request.isSampled)
     try count(pattern: pattern, from: .running, to: fate.state)
     request.state = fate.state
+    var answer = answer(to: ending, of: request, fate, at: now)
+    if fate.state.isEnded, request.hasWaitingRequest, let released = try release(request.identifierID, at: now) {
+      answer.released = released.requirementClass
+      answer.nextDue.join(released.due)
+    }
+    return answer
+  }
+
+  private func answer(
+    to ending: Ending, of request: LaunchedRequest, _ fate: Fate, at now: Moment
+  ) -> EndingAnswer {
     var answer = EndingAnswer(ending.launch, request, wasLive: true)
     answer.nextDue = fate.readiness?.due ?? NextDue()
     answer.launched = EndingAnswer.Launched(
       outcome: ending.outcomeKept(reachedEnd: request.reachesEnd), duration: now.steady - request.startedSteady,
       isGraceful: ending.isGraceful)
-    if fate.state.isEnded, request.hasWaitingRequest, let released = try release(request.identifierID, at: now) {
+    return answer
+  }
+
+  private func settleShard(
+    _ request: inout LaunchedRequest, _ ending: Ending, _ fate: Fate, at now: Moment
+  ) throws -> EndingAnswer {
+    let definition = try knownDefinition(request.requirementClass.definition)
+    let end = try settleShard(request, fate, ledger: request.ledger, definition, at: now)
+    request.state = end.state
+    var answer = answer(to: ending, of: request, fate, at: now)
+    answer.shardState = end.shard
+    (answer.madeShards, answer.stops) = (end.madeReady, end.stops)
+    if let released = end.released {
       answer.released = released.requirementClass
       answer.nextDue.join(released.due)
     }
@@ -111,8 +141,8 @@ extension Verbs {
 extension EndingAnswer {
   fileprivate init(_ launch: LaunchKey, _ request: LaunchedRequest, wasLive: Bool) {
     self.init(
-      launch: launch, wasLive: wasLive, request: request.id, identifier: request.identifier, state: request.state,
-      requirementClass: request.requirementClass)
+      launch: launch, wasLive: wasLive, request: request.whole, identifier: request.identifier, state: request.state,
+      requirementClass: request.requirementClass, shardState: request.state)
     // The trace of the row is that of the last launch. An ending of an earlier launch changes nothing and is not
     // logged.
     guard wasLive, let trace = request.trace else { return }
@@ -124,7 +154,8 @@ extension EndingAnswer {
   fileprivate static func unknown(_ launch: LaunchKey) -> EndingAnswer {
     EndingAnswer(
       launch: launch, wasLive: false, request: launch.request, identifier: JobIdentifier(trusted: "unknown"),
-      state: .cancelled, requirementClass: RequirementClass(definition: DefinitionID(0), priority: .background))
+      state: .cancelled, requirementClass: RequirementClass(definition: DefinitionID(0), priority: .background),
+      shardState: .cancelled)
   }
 }
 

@@ -30,15 +30,30 @@ extension Verbs {
   private static let maximumDetailBytes = 4096
 
   package func events(of request: RequestID) throws -> [EventRecord] {
-    try prepare(.events).all(request.rawValue) { row in
-      EventRecord(at: row.time(0), name: row.text(1), detail: row.optionalText(2))
+    guard try prepare(.shardOf).first(request.rawValue, row: { _ in true }) == true else {
+      return try prepare(.events).all(request.rawValue, row: Self.event)
     }
+    return try prepare(.eventsOfShards).all(request.rawValue, Self.maximumEvents, row: Self.event).reversed()
   }
+
+  private static func event(_ row: Columns) -> EventRecord {
+    EventRecord(at: row.time(0), name: row.text(1), detail: row.optionalText(2))
+  }
+
+  /// The most events that are read at once, the last ones: a request with shards may have had thousands.
+  private static let maximumEvents = 10_000
 }
 
 extension Query {
   static let requestExists = Query("SELECT 1 FROM request WHERE id = ?")
   static let events = Query("SELECT at, name, detail FROM event WHERE request = ? ORDER BY position")
+  static let eventsOfShards = Query(
+    """
+    SELECT e.at, e.name, e.detail
+    FROM (SELECT id FROM request WHERE id = ?1 UNION ALL SELECT id FROM request WHERE head = ?1) AS r
+      JOIN event e ON e.request = r.id
+    ORDER BY e.at DESC, e.request DESC, e.position DESC LIMIT ?2
+    """)
   static let insertEvent = Query(
     """
     INSERT INTO event (request, position, at, name, detail, phase)

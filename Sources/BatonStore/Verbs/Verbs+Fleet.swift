@@ -75,6 +75,8 @@ package struct RunningRecord: Hashable, Sendable {
   package var expiring: ExpiryReason?
   /// When the launch started, on the steady clock.
   package var startedSteady: Timestamp
+  /// The request of which the launch works on a shard; `nil` for a request's own shard.
+  package var head: RequestID?
 }
 
 extension Verbs {
@@ -141,7 +143,7 @@ extension Verbs {
       requirementClass: RequirementClass(definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(5))),
       identifier: JobIdentifier(trusted: row.text(6)),
       expiring: row.optionalText(7).flatMap { ExpiryReason(code: $0, detail: row.optionalText(8)) },
-      startedSteady: row.time(9))
+      startedSteady: row.time(9), head: row.optionalInt64(10).map(RequestID.init))
   }
 }
 
@@ -154,7 +156,7 @@ extension Query {
   static let running = Query(
     """
     SELECT l.request, l.number, h.name, l.incarnation, r.definition, r.priority, i.name, l.expiring_reason,
-      l.expiring_detail, l.started_steady
+      l.expiring_detail, l.started_steady, r.head
     FROM launch l JOIN request r ON r.id = l.request JOIN host h ON h.id = l.host
       JOIN identifier i ON i.id = r.identifier
     WHERE l.ended_at IS NULL ORDER BY l.request

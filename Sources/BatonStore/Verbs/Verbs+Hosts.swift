@@ -168,9 +168,9 @@ extension Verbs {
       // The row is that of a running request, whose number of launches includes this launch already.
       candidate.launches -= 1
       return (
-        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.spanID(23)),
-        startedAt: row.time(24), isSimulated: row.bool(27),
-        expiry: row.optionalText(25).flatMap { ExpiryReason(code: $0, detail: row.optionalText(26)) }
+        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(26)), spanID: row.spanID(27)),
+        startedAt: row.time(28), isSimulated: row.bool(31),
+        expiry: row.optionalText(29).flatMap { ExpiryReason(code: $0, detail: row.optionalText(30)) }
       )
     }
     return try zip(rows, lastEnds(before: rows.map(\.candidate))).map { row, end in
@@ -253,7 +253,7 @@ extension Query {
     SELECT \(candidateList), l.gpus, l.span_id, l.started_at, l.expiring_reason, l.expiring_detail, l.is_simulated
     FROM host h JOIN launch l ON l.host = h.id AND l.ended_at IS NULL JOIN request r ON r.id = l.request
       JOIN identifier i ON i.id = r.identifier
-      LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = r.id
+      LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = coalesce(r.head, r.id)
     WHERE h.name = ? ORDER BY l.request
     """)
 }

@@ -79,8 +79,8 @@ extension Query {
   static let waitingOfIdentifier = Query(
     """
     SELECT id, number, state, definition, poke, trace_id FROM request
-    WHERE identifier = ? AND launches = 0 AND state <= 1
+    WHERE identifier = ? AND launches = 0 AND state <= 1 AND head IS NULL
     """)
   static let liveOfIdentifier = Query(
-    "SELECT number FROM request WHERE identifier = ? AND launches > 0 AND state <= 2")
+    "SELECT number FROM request WHERE identifier = ? AND launches > 0 AND state <= 2 AND head IS NULL")
 }

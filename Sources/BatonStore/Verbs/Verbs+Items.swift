@@ -3,7 +3,8 @@ package import BatonModel
 /// The answer to a page of items.
 package enum ItemsAnswer: Hashable, Sendable {
   /// The page is stored. `count` is the number of items so far; after `isFrozen` no more items are taken.
-  case committed(count: Int, isFrozen: Bool)
+  /// After the last page, `end` is the end of the launch's shard, and `madeShards` says whether others are ready now.
+  case committed(count: Int, isFrozen: Bool, end: Int64? = nil, madeShards: Bool = false)
   /// The launch is not the live launch of its request.
   case superseded
   /// The page is out of order or breaks a limit. The message says which.
@@ -11,18 +12,21 @@ package enum ItemsAnswer: Hashable, Sendable {
 }
 
 extension Verbs {
-  package func appendItems(_ page: ItemPage, from process: WorkerProcess) throws -> ItemsAnswer {
+  package func appendItems(_ page: ItemPage, from process: WorkerProcess, at now: Moment) throws -> ItemsAnswer {
     guard try isRunning(page.launch, on: process) else { return .superseded }
     let request = page.launch.request.rawValue
     let standing = try prepare(.itemStanding).first(request) { row in
-      (isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), frozen: row.optionalInt64(2))
+      (
+        isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), frozen: row.optionalInt64(2),
+        end: row.optionalInt64(3)
+      )
     }
     guard let standing, standing.isRunning, standing.launch == page.launch.number else { return .superseded }
-    if let frozen = standing.frozen { return .committed(count: Int(frozen), isFrozen: true) }
+    if let frozen = standing.frozen { return .committed(count: Int(frozen), isFrozen: true, end: standing.end) }
     guard page.items.count <= ItemPage.maximumItems else {
       return .refused("a page has at most \(ItemPage.maximumItems) items, this one has \(page.items.count)")
     }
-    return try append(page, to: try collected(request, by: page))
+    return try append(page, to: try collected(request, by: page), at: now)
   }
 
   /// The items that a launch has sent so far.
@@ -47,7 +51,7 @@ extension Verbs {
     return Collected()
   }
 
-  private func append(_ page: ItemPage, to collected: Collected) throws -> ItemsAnswer {
+  private func append(_ page: ItemPage, to collected: Collected, at now: Moment) throws -> ItemsAnswer {
     let count = collected.count
     if page.start < count { return .committed(count: count, isFrozen: false) }
     guard page.start == count else {
@@ -62,8 +66,11 @@ extension Verbs {
         draw(.itemPage), request, page.start, page.items.count, page.launch.number, blob, bytes)
     }
     let total = count + page.items.count
-    if page.isLast { try prepare(.freezeItems).run(total, request) }
-    return .committed(count: total, isFrozen: page.isLast)
+    guard page.isLast else { return .committed(count: total, isFrozen: false) }
+    // Before anything is written: the group may have to begin again with more rows.
+    let cut = try cutFrozenItems(of: page.launch.request, total: total, at: now)
+    try prepare(.freezeItems).run(total, request)
+    return .committed(count: total, isFrozen: true, end: cut?.end, madeShards: cut?.madeShards ?? false)
   }
 
   /// Why more items are refused; `nil` if they are within the limits.
@@ -87,7 +94,9 @@ extension Verbs {
   package func items(of request: RequestID, start: Int, count: Int) throws -> [String] {
     guard start >= 0, count > 0 else { return [] }
     let end = start + min(count, Int.max - start)
-    return try prepare(.pages).all(request.rawValue, end, request.rawValue, start) { row in
+    // The items of a request belong to all of its shards.
+    let request = try prepare(.headOf).first(request.rawValue) { $0.int64(0) } ?? request.rawValue
+    return try prepare(.pages).all(request, end, request, start) { row in
       let (first, size) = (row.int(0), row.int(1))
       let (lower, upper) = (max(start - first, 0), min(end - first, size))
       return lower < upper ? try ItemBlob.decode(row.blob(2), lower..<upper) : []
@@ -96,7 +105,8 @@ extension Verbs {
 }
 
 extension Query {
-  static let itemStanding = Query("SELECT state, launches, frozen_items FROM request WHERE id = ?")
+  static let itemStanding = Query("SELECT state, launches, frozen_items, end_unit FROM request WHERE id = ?")
+  static let headOf = Query("SELECT coalesce(head, id) FROM request WHERE id = ?")
   static let lastPage = Query(
     "SELECT start, count, launch, bytes_so_far FROM item_page WHERE request = ? ORDER BY start DESC LIMIT 1")
   static let deletePages = Query("DELETE FROM item_page WHERE request = ?")

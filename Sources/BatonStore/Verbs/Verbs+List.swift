@@ -99,7 +99,7 @@ enum ListSource: Int, CaseIterable {
   var tables: String {
     switch self {
     case .every, .names, .host, .scheduled, .ready, .succeeded, .failed, .cancelled: "FROM request r"
-    case .running: "FROM launch l JOIN request r ON r.id = l.request"
+    case .running: "FROM request r"
     }
   }
 
@@ -111,7 +111,7 @@ enum ListSource: Int, CaseIterable {
     case .host: "r.host = (SELECT id FROM host WHERE name = ?6) AND r.id > ?1"
     case .scheduled: "r.state = 0 AND r.id > ?1"
     case .ready: "r.state = 1 AND r.definition = ?7 AND r.priority = ?8 AND r.id > ?1"
-    case .running: "l.ended_at IS NULL AND l.request > ?1"
+    case .running: "r.id IN (\(Query.requestsThatRun)) AND r.id > ?1"
     case .succeeded: "\(Query.endedSteady("r")) >= 0 AND r.ended_at IS NOT NULL AND r.state + 0 = 3 AND r.id + 0 > ?1"
     case .failed: "r.state >= 4 AND r.state = 4 AND r.id > ?1"
     case .cancelled: "r.state >= 4 AND r.state = 5 AND r.id > ?1"
@@ -122,9 +122,8 @@ enum ListSource: Int, CaseIterable {
 extension ListSource {
   var order: String {
     switch self {
-    case .running: "l.request"
     case .succeeded: "r.id + 0"
-    case .every, .names, .host, .scheduled, .ready, .failed, .cancelled: "r.id"
+    case .every, .names, .host, .scheduled, .ready, .running, .failed, .cancelled: "r.id"
     }
   }
 
@@ -172,6 +171,19 @@ extension Query {
     }
   }
 
+  /// The requests after `?1` that have an open launch, or a shard that has one. The rows of shards come after theirs.
+  static let requestsThatRun = """
+    SELECT coalesce(p.head, p.id) FROM launch l JOIN request p ON p.id = l.request
+    WHERE l.ended_at IS NULL AND l.request > ?1
+    """
+
+  /// The state of a request: it runs while a shard of it runs.
+  static let shownState = """
+    CASE WHEN r.first_unit IS NOT NULL AND r.state <= 1 AND EXISTS (
+        SELECT 1 FROM request p WHERE p.head = r.id AND p.state = 2) THEN 2
+      ELSE r.state END
+    """
+
   /// `+ 0` and `|| ''` keep the database from searching by that column. The last condition is always true; it names
   /// every parameter, because all of them are bound.
   private static func listText(
@@ -185,7 +197,8 @@ extension Query {
       }
     return """
       \(recordColumns(withBlobs: false)) \(source.tables) \(recordJoins)
-      WHERE \(condition) AND (?5 IS NULL OR (?5 >> CAST(r.state AS integer)) & 1 = 1) \(nameCondition)
+      WHERE \(condition) AND r.head IS NULL AND (?5 IS NULL OR (?5 >> CAST(\(shownState) AS integer)) & 1 = 1)
+        \(nameCondition)
         AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6))
         AND (coalesce(?3, ?4, ?6) IS NOT NULL OR coalesce(?5, ?7, ?8, 0) IS NOT NULL)
       ORDER BY \(order) LIMIT ?2

@@ -35,6 +35,8 @@ struct WaitingRequest {
   var requirementClass: RequirementClass
   /// Whether the request was launched before and waits to be resumed.
   var isResumption: Bool
+  /// Whether the row is a shard of a divided request, which `SpreadRow` counts.
+  var isDivided: Bool
   var earliest: Earliest
   var poke: PokePriority?
   var history: LaunchHistory
@@ -71,7 +73,7 @@ extension Verbs {
         hasLiveRequest: request.hasLiveRequest, at: now)
     try prepare(.setReadiness).run(
       readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id, now.date)
-    try count(pattern: definition.pattern, from: old, to: readiness.state)
+    if !request.isDivided { try count(pattern: definition.pattern, from: old, to: readiness.state) }
     return readiness
   }
 
@@ -87,7 +89,9 @@ extension Verbs {
       id: row.int64(0),
       requirementClass: RequirementClass(
         definition: DefinitionID(row.int64(1)), priority: Priority(code: row.int(2))),
-      isResumption: row.int(3) > 0, earliest: Earliest(at: row.time(4), isDated: row.bool(5)), poke: row.poke(6),
+      // A shard waits for nothing that its request has waited for.
+      isResumption: row.int(3) > 0 || !row.isNull(11), isDivided: !row.isNull(11),
+      earliest: Earliest(at: row.time(4), isDated: row.bool(5)), poke: row.poke(6),
       history: LaunchHistory(
         lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8),
         usualInterval: row.optionalInt64(10).map { .nanoseconds($0) }),
@@ -102,8 +106,8 @@ extension Query {
     """
     SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,
       i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
-        AND v.state <= 2 AND v.id <> r.id),
-      i.usual_interval
+        AND v.state <= 2 AND v.id <> r.id AND v.head IS NULL),
+      i.usual_interval, r.first_unit
     FROM \(requests) JOIN identifier i ON i.id = r.identifier
     """
   }
@@ -118,7 +122,7 @@ extension Query {
   static let waitingRequestByID = Query(waitingColumns(of: "request r") + " WHERE r.id = ? AND r.state <= 1")
   static let heldRequest = Query(
     waitingColumns(of: "request r")
-      + " WHERE r.identifier = ? AND r.launches = 0 AND r.state <= 1 AND r.cause = 3")
+      + " WHERE r.identifier = ? AND r.launches = 0 AND r.state <= 1 AND r.head IS NULL AND r.cause = 3")
   static let setReadiness = Query(
     """
     UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, held_by = coalesce(cause, held_by),

@@ -82,8 +82,19 @@ extension Verbs {
       try need(.spans(RequestID(request.id)))
       guard try prepare(.endedState).first(request.id, row: { $0.int(0) }) == request.state.code else { continue }
       try prepare(.deleteUnsent).run(request.id)
+      try deleteUnsentOfShards(of: request.id)
       try prepare(.deleteRequest).run(request.id)
       try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: nil)
+    }
+  }
+
+  /// The rows of shards go with their request; the list of unsent spans has no foreign key.
+  private func deleteUnsentOfShards(of request: Int64) throws {
+    guard try launched(RequestID(request))?.isSpread == true else { return }
+    try need(.allShards(RequestID(request)))
+    for shard in try prepare(.shardIDs).all(request, row: { $0.int64(0) }) {
+      try need(.spans(RequestID(shard)))
+      try prepare(.deleteUnsent).run(shard)
     }
   }
 
@@ -106,16 +117,21 @@ extension Query {
   /// When a request ended, on the steady clock; of a request that ended in a version that did not store this time, the
   /// date. The index `request_ended_steady` has this expression.
   static func endedSteady(_ request: String) -> String { "coalesce(\(request).ended_steady, \(request).ended_at)" }
+  /// Neither the request nor a shard of it has spans that were not sent.
+  private static let hasAllSent = """
+    NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = r.id) AND NOT EXISTS (
+      SELECT 1 FROM request s JOIN unsent_span u ON u.request = s.id WHERE s.head = r.id)
+    """
   static let endedBefore = Query(
     """
     SELECT r.id, r.definition, r.state FROM request r WHERE \(endedSteady("r")) < ?1 AND r.ended_at IS NOT NULL
-      AND (?2 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = r.id))
+      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent))
     ORDER BY \(endedSteady("r")) LIMIT ?3
     """)
   static let oldestEnded = Query(
     """
     SELECT r.id, r.definition, r.state FROM request r WHERE r.ended_at IS NOT NULL
-      AND (?1 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = r.id))
+      AND r.head IS NULL AND (?1 = 0 OR \(hasAllSent))
     ORDER BY \(endedSteady("r")) LIMIT ?2
     """)
   static let endedState = Query("SELECT state FROM request WHERE id = ? AND ended_at IS NOT NULL")

@@ -52,6 +52,11 @@ package struct RequestRecord: Hashable, Sendable {
   package var skippedBatches: [Int]
   /// How many of `progress.completedUnits` were skipped and not done.
   package var skippedUnits: Int64
+  /// The shards of the request in numbers; `nil` if it was not divided. Progress, launches and state of the record are
+  /// those of all shards together.
+  package var shards: ShardSummary?
+  /// Whether the request was divided.
+  var isSpread = false
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,
@@ -116,6 +121,8 @@ package struct RequestRecord: Hashable, Sendable {
 /// One launch of a request, as it is read and shown.
 package struct LaunchRecord: Hashable, Sendable {
   package var launch: LaunchKey
+  /// The number of the shard within its request; 0 for a request that was not divided.
+  package var shard = 0
   package var host: HostName
   package var startedAt: Timestamp
   package var endedAt: Timestamp?
@@ -161,7 +168,14 @@ extension Verbs {
   package func request(_ id: RequestID) throws -> RequestRecord? {
     try need(.identifierOf(id))
     try need(.payload(id))
+    try needAnyShards(of: id)
     return try complete(try prepare(.requestByID).first(id.rawValue, row: Self.record))
+  }
+
+  /// A group needs the shards of a divided request for the sums that a record has.
+  private func needAnyShards(of id: RequestID) throws {
+    guard held != nil, try prepare(.shardOf).first(id.rawValue, row: { _ in true }) == true else { return }
+    try need(.allShards(id))
   }
 
   /// The request with this number. Without a number: the live request, else the waiting one, else the one that ended
@@ -191,14 +205,23 @@ extension Verbs {
   }
 
   package func launches(of request: RequestID) throws -> [LaunchRecord] {
-    try prepare(.launches).all(request.rawValue) { row in
-      LaunchRecord(
-        launch: LaunchKey(request: request, number: row.int(0)), host: HostName(row.text(1)), startedAt: row.time(2),
-        endedAt: row.optionalTime(3), outcome: row.outcome(4), reason: row.optionalText(5),
-        isGraceful: row.bool(6), firstBatch: row.int(7), batches: row.int(8), spanID: row.spanID(9),
-        expiringReason: row.optionalText(10).flatMap { ExpiryReason(code: $0, detail: row.optionalText(11)) },
-        expiringSince: row.optionalTime(12), isSimulated: row.bool(13))
+    guard try prepare(.shardOf).first(request.rawValue, row: { _ in true }) == true else {
+      return try prepare(.launches).all(request.rawValue, row: Self.launch)
     }
+    let last = try prepare(.launchesOfShards).all(request.rawValue, LaunchRecord.limitOfShards, row: Self.launch)
+    return last.reversed()
+  }
+
+  private static func launch(_ row: Columns) -> LaunchRecord {
+    var record = LaunchRecord(
+      launch: LaunchKey(request: RequestID(row.int64(14)), number: row.int(0)), host: HostName(row.text(1)),
+      startedAt: row.time(2),
+      endedAt: row.optionalTime(3), outcome: row.outcome(4), reason: row.optionalText(5),
+      isGraceful: row.bool(6), firstBatch: row.int(7), batches: row.int(8), spanID: row.spanID(9),
+      expiringReason: row.optionalText(10).flatMap { ExpiryReason(code: $0, detail: row.optionalText(11)) },
+      expiringSince: row.optionalTime(12), isSimulated: row.bool(13))
+    record.shard = row.int(15)
+    return record
   }
 
   package func counts() throws -> [DefinitionCount] {
@@ -228,6 +251,7 @@ extension Verbs {
     (record.pattern, record.kind, record.title) = (definition.pattern, definition.kind, definition.title)
     record.subtitle = record.subtitle ?? definition.subtitle
     record.repeats = definition.repeatEvery != nil
+    if record.isSpread { try addShards(to: &record, countsShards: definition.spread?.shards != nil) }
     return record
   }
 
@@ -235,7 +259,7 @@ extension Verbs {
   static func record(_ row: Columns) -> RequestRecord {
     let (eligibleAt, isDated) = eligible(row)
     let cause = row.optionalInt64(9).flatMap { Cause(rawValue: Int($0)) }
-    return RequestRecord(
+    var record = RequestRecord(
       id: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
       definition: DefinitionID(row.int64(3)), pattern: IdentifierPattern(trusted: ""), kind: .processing, title: nil,
       subtitle: row.optionalText(4), state: RequestState(code: row.int(5)), priority: Priority(code: row.int(6)),
@@ -248,6 +272,8 @@ extension Verbs {
       lastOutcome: row.outcome(24), reason: row.optionalText(25), trace: row.trace(26),
       payload: row.optionalBlob(29), frozenItems: row.optionalInt64(30).map(Int.init),
       poke: row.poke(33), skippedBatches: batches(row.optionalText(34)), skippedUnits: row.int64(35))
+    record.isSpread = !row.isNull(36)
+    return record
   }
 
   /// When a request may start. For a request that waits for a date, or ended while it did, this is the date; otherwise
@@ -267,12 +293,13 @@ extension Query {
     SELECT r.id, i.name, r.number, r.definition, p.subtitle, r.state, r.priority, r.submitted_at, r.eligible_at,
       r.cause,
       CASE WHEN r.cause = 3 THEN (SELECT v.number FROM request v
-        WHERE v.identifier = r.identifier AND v.launches > 0 AND v.state <= 2) END,
+        WHERE v.identifier = r.identifier AND v.launches > 0 AND v.state <= 2 AND v.head IS NULL) END,
       r.principal, r.launches, coalesce(p.batches, 0), \(withBlobs ? "p.cursor" : "NULL"),
       coalesce(p.completed_units, 0), p.total_units, r.failures, r.losses, r.strikes, r.cancelled_by, h.name,
       r.started_at, r.ended_at, r.outcome, r.reason, r.trace_id, r.span_id, r.is_sampled,
       \(withBlobs ? "(SELECT y.bytes FROM payload y WHERE y.request = r.id)" : "NULL"), r.frozen_items,
-      r.earliest_at, r.is_dated, r.poke, p.skipped, coalesce(p.skipped_units, 0)
+      r.earliest_at, r.is_dated, r.poke, p.skipped, coalesce(p.skipped_units, 0),
+      r.first_unit
 
     """
   }
@@ -283,7 +310,7 @@ extension Query {
     """
   private static let ofIdentifier = """
     \(recordColumns(withBlobs: true)) FROM request r \(recordJoins)
-    WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?)
+    WHERE r.head IS NULL AND r.identifier = (SELECT id FROM identifier WHERE name = ?)
     """
   static let requestByID = Query("\(recordColumns(withBlobs: true)) FROM request r \(recordJoins) WHERE r.id = ?")
   static let requestByNumber = Query("\(ofIdentifier) AND r.number = ?")
@@ -296,19 +323,28 @@ extension Query {
   static let lastRequestWithOutput = Query(
     """
     SELECT r.number FROM request r
-    WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?) AND r.number < ?
-      AND EXISTS (SELECT 1 FROM output o WHERE o.request = r.id)
+    WHERE r.head IS NULL AND r.identifier = (SELECT id FROM identifier WHERE name = ?) AND r.number < ?
+      AND (EXISTS (SELECT 1 FROM output o WHERE o.request = r.id)
+        OR EXISTS (SELECT 1 FROM request p JOIN output o ON o.request = p.id WHERE p.head = r.id))
     ORDER BY r.number DESC LIMIT 1
     """)
   static let launches = Query(
+    "\(launchColumns) FROM launch l JOIN request r ON r.id = l.request JOIN host h ON h.id = l.host "
+      + "WHERE l.request = ? ORDER BY l.number")
+  static let launchesOfShards = Query(
     """
+    \(launchColumns)
+    FROM (SELECT id, shard FROM request WHERE id = ?1 UNION ALL SELECT id, shard FROM request WHERE head = ?1) AS r
+      JOIN launch l ON l.request = r.id JOIN host h ON h.id = l.host
+    ORDER BY l.started_at DESC, l.request DESC, l.number DESC LIMIT ?2
+    """)
+  private static let launchColumns = """
     SELECT l.number, h.name, l.started_at, l.ended_at, l.outcome, l.reason, l.is_graceful, l.first_batch,
       CASE WHEN l.ended_at IS NULL
         THEN coalesce((SELECT batches FROM progress WHERE request = l.request), 0) - l.first_batch
         ELSE l.batches END,
-      l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated
-    FROM launch l JOIN host h ON h.id = l.host WHERE l.request = ? ORDER BY l.number
-    """)
+      l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated, l.request, r.shard
+    """
   static let firstReady = Query(
     """
     SELECT min(ready_at) FROM (

@@ -3,15 +3,17 @@ package import BatonModel
 extension Verbs {
   package func redefine(_ id: RequestID, as definition: DefinitionID, at now: Moment) throws -> RequestRecord {
     guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
-    guard request.state.isPending else {
+    let runs = request.isSpread ? try knownSpread(of: id).running > 0 : false
+    guard request.state.isPending, !runs else {
+      let state = runs ? .running : request.state
       let remedy =
-        switch request.state {
+        switch state {
         case .running: "wait for the end of its launch, or end it with 'baton drain HOST'"
         case .failed: "retry it with --with-new-definition"
         case .scheduled, .ready, .succeeded, .cancelled: "submit it again"
         }
       throw StoreError(
-        .refused, "\(request.name) \(request.state.predicate), so it takes no other definition; \(remedy).")
+        .refused, "\(request.name) \(state.predicate), so it takes no other definition; \(remedy).")
     }
     try adopt(definition, by: request, at: now)
     guard let record = try self.request(id) else {
@@ -38,7 +40,7 @@ extension Verbs {
         """)
     }
     let differences = new.definition.differences(fromItemsOf: old.definition)
-    guard differences.isEmpty || request.batches == 0 else {
+    guard differences.isEmpty || request.batches == 0 && !request.isSpread else {
       throw StoreError(
         .refused,
         """
@@ -48,12 +50,22 @@ extension Verbs {
         """)
     }
     if !differences.isEmpty { try forgetItems(of: request) }
-    try need(.launches(request.id))
-    try prepare(.keepLaunchDefinitions).run(old.id.rawValue, request.id.rawValue)
-    try prepare(.setDefinition).run(new.id.rawValue, request.id.rawValue)
+    for id in try shardIDs(of: request) {
+      try need(.launches(RequestID(id)))
+      try prepare(.keepLaunchDefinitions).run(old.id.rawValue, id)
+      try prepare(.setDefinition).run(new.id.rawValue, id)
+    }
     try note(.redefined, detail: nil, of: request.id.rawValue, at: now)
-    try count(pattern: old.pattern, from: request.state, to: nil)
-    try count(pattern: new.pattern, from: nil, to: request.state)
+    let counted = request.isSpread && request.state.isPending ? .scheduled : request.state
+    try count(pattern: old.pattern, from: counted, to: nil)
+    try count(pattern: new.pattern, from: nil, to: counted)
+  }
+
+  /// The rows of all shards of a request, its own first.
+  private func shardIDs(of request: LaunchedRequest) throws -> [Int64] {
+    guard request.isSpread else { return [request.id.rawValue] }
+    try need(.allShards(request.id))
+    return try [request.id.rawValue] + prepare(.shardIDs).all(request.id.rawValue) { $0.int64(0) }
   }
 
   /// Deletes the frozen items. No batch was committed, so the next launch determines the items again from the new
@@ -72,6 +84,7 @@ extension LaunchedRequest {
 
 extension Query {
   static let keepLaunchDefinitions = Query("UPDATE launch SET definition = ? WHERE request = ? AND definition IS NULL")
+  static let shardIDs = Query("SELECT id FROM request WHERE head = ? ORDER BY shard")
   static let setDefinition = Query(
     "UPDATE request SET definition = ?1, submitted_as = coalesce(submitted_as, definition) WHERE id = ?2")
   static let forgetItems = Query("UPDATE request SET frozen_items = NULL WHERE id = ?")

@@ -23,11 +23,15 @@ extension Verbs {
         .refused, "A later request of \(request.identifier) is live; cancel it or wait for its end, then retry.")
     }
     if let definition { try adopt(definition, by: request, at: now) }
-    try reopen(request, at: now)
     let own = try knownDefinition(definition ?? request.requirementClass.definition)
-    try count(pattern: own.pattern, from: .failed, to: .ready)
+    if request.isSpread {
+      try reopenShards(of: request, own, skippingBatch: skippingBatch, at: now)
+    } else {
+      try reopen(request, at: now)
+      try count(pattern: own.pattern, from: .failed, to: .ready)
+      if skippingBatch { try skipBatch(of: request, under: own, at: now) }
+    }
     if let waiting = known?.waiting { try hold(waiting, now) }
-    if skippingBatch { try skipBatch(of: request, under: definition ?? request.requirementClass.definition, at: now) }
     guard let record = try self.request(id) else { throw StoreError(.corrupt, "\(name) is not there any more.") }
     return record
   }
@@ -51,18 +55,22 @@ extension Verbs {
   static let maximumSkips = 1000
 
   /// Records the next batch as skipped, with its units.
-  private func skipBatch(of request: LaunchedRequest, under id: DefinitionID, at now: Moment) throws {
+  /// - Parameter length: the number of units of a shard; `nil` for a request that was not divided.
+  func skipBatch(
+    of request: LaunchedRequest, under definition: FrozenDefinition, length: Int64? = nil, at now: Moment
+  ) throws {
     let skipped = try prepare(.skippedBatches).first(request.id.rawValue) { Self.batches($0.optionalText(0)).count }
     guard skipped ?? 0 < Self.maximumSkips else {
       throw StoreError(
         .refused,
         "\(request.name) has skipped \(Self.maximumSkips) batches, which is the limit; repair its command.")
     }
-    let definition = try knownDefinition(id).definition
-    let size = definition.work?.items == nil ? 0 : Int64(definition.work?.batchSize ?? 1)
-    let computed = definition.work?.items?.computedCount.map(Int64.init)
+    let work = definition.definition.work
+    let size = work?.items == nil ? 0 : Int64(work?.batchSize ?? 1)
+    let computed = length ?? work?.items?.computedCount.map(Int64.init)
     try prepare(.skipBatch).run(request.id.rawValue, size, computed)
-    try note(.skippedBatch, detail: String(request.batches), of: request.id.rawValue, at: now)
+    let place = length == nil ? "\(request.batches)" : "\(request.batches) of shard \(request.shard)"
+    try note(.skippedBatch, detail: place, of: request.whole.rawValue, at: now)
   }
 
   /// Parses the column `progress.skipped`.

@@ -21,6 +21,9 @@ extension Verbs {
     guard request.state.isPending else {
       throw StoreError(.refused, "\(name) \(request.state.predicate); only a pending request can be launched.")
     }
+    guard request.shards == nil else {
+      throw StoreError(.refused, "\(name) is divided into shards, which start when a host is free.")
+    }
     if let obstacle = request.waitsBecause, obstacle.kind == .waitsForLiveRequest,
       case .number(let number) = obstacle.detail
     {

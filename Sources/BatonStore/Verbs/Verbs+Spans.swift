@@ -57,19 +57,37 @@ extension Verbs {
     return keys
   }
 
-  /// All spans of a request, in the order of time; empty if the request is not kept.
+  /// All spans of a request and of its shards; empty if the request is not kept.
   package func spans(of request: RequestID) throws -> [SpanSource] {
+    let shards = try prepare(.shardIDs).all(request.rawValue) { RequestID($0.int64(0)) }
+    return try ([request] + shards.prefix(Self.tracedShards)).flatMap { try spans(ofRow: $0) }
+  }
+
+  /// The most shards of which a trace shows the spans.
+  private static let tracedShards = 1000
+
+  private func spans(ofRow request: RequestID) throws -> [SpanSource] {
     let standing = try prepare(.occasions).first(request.rawValue) { row in
-      (state: RequestState(code: row.int(0)), launches: row.int(1), isWaiting: !row.isNull(2))
+      (
+        state: RequestState(code: row.int(0)), launches: row.int(1), isWaiting: !row.isNull(2),
+        isShard: !row.isNull(3), allLaunches: row.optionalInt64(4).map { Int($0) }
+      )
     }
     guard let standing else { return [] }
     let retried = try prepare(.earlierCompletions).all(request.rawValue) { $0.int(0) }
-    var keys = [SpanKey(request: request, launch: 0, parts: .submit)]
+    // The spans of a submission and of an end are those of the whole request.
+    var keys = standing.isShard ? [] : [SpanKey(request: request, launch: 0, parts: .submit)]
     for launch in 0..<standing.launches {
-      let parts: SpanParts = retried.contains(launch + 1) ? [.wait, .launch, .complete] : [.wait, .launch]
+      let parts: SpanParts =
+        standing.allLaunches == nil && retried.contains(launch + 1) ? [.wait, .launch, .complete] : [.wait, .launch]
       keys.append(SpanKey(request: request, launch: launch + 1, parts: parts))
     }
-    var last: SpanParts = standing.state.isEnded ? .complete : []
+    if let all = standing.allLaunches {
+      keys += (retried + (standing.state.isEnded ? [all] : [])).map {
+        SpanKey(request: request, launch: $0, parts: .complete)
+      }
+    }
+    var last: SpanParts = standing.state.isEnded && !standing.isShard && standing.allLaunches == nil ? .complete : []
     if standing.isWaiting { last.insert(.vainWait) }
     if !last.isEmpty { keys.append(SpanKey(request: request, launch: standing.launches, parts: last)) }
     return try sources(keys)
@@ -125,15 +143,16 @@ extension Verbs {
   ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool) {
     guard let first = keys.first else { return ([], false, false) }
     var common = try source(SpanKey(request: first.request, launch: first.launch, parts: []), row)
-    if !row.isNull(15) { common.launch = Self.launch(row, common.key) }
+    if !row.isNull(17) { common.launch = Self.launch(row, common.key) }
     let sources = keys.map { key in
       var source = common
       source.key = key
       if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
-      if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
+      if common.isSpread, key.parts == .complete { source.launch = nil }
+      if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 14) }
       return source
     }
-    return (sources, row.bool(36), row.bool(37))
+    return (sources, row.bool(38), row.bool(39))
   }
 
   /// The values that the columns of both queries begin with.
@@ -141,7 +160,7 @@ extension Verbs {
     SpanSource(
       key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
       definition: try knownDefinition(DefinitionID(row.int64(2))).definition, trace: row.trace(3),
-      parentSpanID: row.optionalSpanID(6), submittedAt: row.time(7))
+      parentSpanID: row.optionalSpanID(6), submittedAt: row.time(7), shard: row.int(8), isSpread: !row.isNull(9))
   }
 
   /// Adds what joined the requests, where there is something.
@@ -183,9 +202,12 @@ extension Verbs {
   /// The completion of this occasion. If the request was retried after this launch, its earlier completion is read from
   /// `completion`; otherwise it is read from the request's row.
   private static func completion(_ row: Columns, _ parts: SpanParts) -> SpanSource.Completion {
-    let first: Int32 = parts.contains(.launch) && !row.isNull(33) ? 33 : 8
+    // The end of a request with shards has no launch.
+    let isEarlier = !row.isNull(35) && (parts.contains(.launch) || !row.isNull(9))
+    let first: Int32 = isEarlier ? 35 : 10
     return SpanSource.Completion(
-      state: RequestState(code: row.int(first)), reason: row.optionalText(first + 1), at: row.time(first + 2))
+      state: RequestState(code: row.int(first)), reason: row.optionalText(first + 1), at: row.time(first + 2),
+      shards: row.optionalInt64(isEarlier ? 41 : 40).map { Int($0) })
   }
 
   /// Reads three columns: since when the request waited, the cause of waiting before, and the obstacles.
@@ -199,14 +221,14 @@ extension Verbs {
 
   private static func launch(_ row: Columns, _ key: SpanKey) -> SpanSource.Launch {
     let record = LaunchRecord(
-      launch: LaunchKey(request: key.request, number: key.launch), host: HostName(row.text(15)),
-      startedAt: row.time(16), endedAt: row.optionalTime(17), outcome: row.outcome(18),
-      reason: row.optionalText(19), isGraceful: row.bool(20), firstBatch: row.int(21), batches: row.int(22),
-      spanID: row.spanID(23),
-      expiringReason: row.optionalText(24).flatMap { ExpiryReason(code: $0, detail: row.optionalText(25)) },
-      expiringSince: row.optionalTime(26), isSimulated: row.bool(27))
+      launch: LaunchKey(request: key.request, number: key.launch), host: HostName(row.text(17)),
+      startedAt: row.time(18), endedAt: row.optionalTime(19), outcome: row.outcome(20),
+      reason: row.optionalText(21), isGraceful: row.bool(22), firstBatch: row.int(23), batches: row.int(24),
+      spanID: row.spanID(25),
+      expiringReason: row.optionalText(26).flatMap { ExpiryReason(code: $0, detail: row.optionalText(27)) },
+      expiringSince: row.optionalTime(28), isSimulated: row.bool(29))
     return SpanSource.Launch(
-      record: record, wait: wait(row, from: 28), errorType: row.optionalText(31), previousSpanID: row.optionalSpanID(32)
+      record: record, wait: wait(row, from: 30), errorType: row.optionalText(33), previousSpanID: row.optionalSpanID(34)
     )
   }
 }
@@ -231,7 +253,11 @@ extension Query {
       JOIN unsent_span u ON u.request = r.id
     WHERE \(endedSteady("r")) < ? AND r.ended_at IS NOT NULL ORDER BY \(endedSteady("r")) LIMIT ?
     """)
-  static let occasions = Query("SELECT state, launches, ready_at FROM request WHERE id = ?")
+  static let occasions = Query(
+    """
+    SELECT r.state, r.launches, r.ready_at, r.head, s.launches
+    FROM request r LEFT JOIN spread s ON s.request = r.id AND r.first_unit IS NOT NULL WHERE r.id = ?
+    """)
   static let earlierCompletions = Query("SELECT launches FROM completion WHERE request = ?")
   static let eventsOfPhase = Query(
     "SELECT at, name, detail FROM event WHERE request = ? AND phase = ? ORDER BY position LIMIT 128")
@@ -240,13 +266,13 @@ extension Query {
   static let submitSource = Query(
     """
     SELECT i.name, r.number, coalesce(r.submitted_as, r.definition), r.trace_id, r.span_id, r.is_sampled,
-      r.parent_span_id, r.submitted_at
+      r.parent_span_id, r.submitted_at, r.shard, NULL
     FROM request r JOIN identifier i ON i.id = r.identifier WHERE r.id = ?
     """)
   static let spanSource = Query(
     """
     SELECT i.name, r.number, coalesce(l.definition, r.definition), r.trace_id, r.span_id, r.is_sampled,
-      r.parent_span_id, r.submitted_at, r.state, r.reason, r.ended_at, r.launches, r.ready_at, r.held_by, r.obstacles,
+      r.parent_span_id, r.submitted_at, r.shard, r.first_unit, r.state, r.reason, r.ended_at, r.launches, r.ready_at, r.held_by, r.obstacles,
       h.name, l.started_at, l.ended_at, l.outcome, l.reason, l.is_graceful, l.first_batch,
       CASE WHEN l.ended_at IS NULL
         THEN coalesce((SELECT batches FROM progress WHERE request = l.request), 0) - l.first_batch
@@ -255,11 +281,11 @@ extension Query {
       l.ready_at, l.held_by, l.obstacles, l.error_type, before.span_id,
       c.state, c.reason, c.ended_at,
       EXISTS (SELECT 1 FROM event e WHERE e.request = r.id),
-      ?2 <= 1 AND EXISTS (SELECT 1 FROM joining j WHERE j.request = r.id)
+      ?2 <= 1 AND EXISTS (SELECT 1 FROM joining j WHERE j.request = r.id), s.shards, c.shards
     FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
       LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1
-      LEFT JOIN completion c ON c.request = r.id AND c.launches = ?2
+      LEFT JOIN completion c ON c.request = r.id AND c.launches = ?2 LEFT JOIN spread s ON s.request = r.id
     WHERE r.id = ?1
     """)
 }

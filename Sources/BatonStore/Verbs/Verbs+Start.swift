@@ -27,10 +27,17 @@ extension Verbs {
       request, number, host, incarnation.rawValue, GPUList.text(place.gpus), place.spanID, now.date, now.steady,
       candidate.progress.batches, isSimulated, wait?.readyAt, wait?.heldBy, wait?.obstacles)
     if wait != nil { try queueSpans(.wait, of: request, launch: number, isSampled: candidate.trace.isSampled) }
-    try count(pattern: definition.pattern, from: .ready, to: .running)
-    if number == 1 { try noteFirstLaunch(of: candidate, definition.definition, place, at: now) }
-    return Assignment(
+    // Of a request that was divided before, `spreadOut` counts the shards.
+    if candidate.shard == nil { try count(pattern: definition.pattern, from: .ready, to: .running) }
+    if number == 1, candidate.head == nil {
+      try noteFirstLaunch(of: candidate, definition.definition, place, at: now)
+    }
+    var candidate = candidate
+    let madeShards = try spreadOut(&candidate, definition.definition, at: now)
+    var assignment = Assignment(
       candidate, place, after: try lastEnd(before: candidate), startedAt: now.date, isSimulated: isSimulated)
+    assignment.madeShards = madeShards
+    return assignment
   }
 
   /// How the candidate's last launch ended; `nil` if it has had none.
@@ -106,6 +113,7 @@ extension Assignment {
       trace: TraceContext(
         traceID: candidate.trace.traceID, spanID: place.spanID, isSampled: candidate.trace.isSampled),
       startedAt: startedAt, gpus: place.gpus, isSimulated: isSimulated)
+    (head, shard) = (candidate.head ?? candidate.request, candidate.shard)
     if last?.wasInterrupted == true, candidate.heldBy == nil { resumedAfter = candidate.readyAt.map { startedAt - $0 } }
   }
 }

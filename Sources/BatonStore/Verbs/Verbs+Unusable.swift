@@ -58,6 +58,7 @@ extension Verbs {
       _ = try end(ending, on: try launched(launch.request)?.host, countsAsLoss: false, at: now)
       return
     }
+    if request.isSpread || request.isShard { return try failPendingShard(request, because: reason, at: now) }
     let obstacles = request.readyAt.map { _ in WaitObstacles(isIncomplete: true) }
     try prepare(.failRequest).run(now.date, now.steady, reason, obstacles?.text, request.id)
     try queueSpans(
@@ -68,6 +69,19 @@ extension Verbs {
   }
 }
 
+extension Verbs {
+  /// Fails a shard that does not run, and ends its request if it was the last one. No other shard is made.
+  private func failPendingShard(_ request: Unfinished, because reason: String, at now: Moment) throws {
+    guard let shard = try launched(RequestID(request.id)) else { return }
+    var row = try knownSpread(of: shard.whole)
+    row.isStopping = true
+    guard let open = try openShards(of: row.head).first(where: { $0.id == request.id }) else { return }
+    try endPending(open, as: .failed, because: reason, &row, at: now)
+    try write(row)
+    if row.open == 0 { _ = try complete(row, at: now) }
+  }
+}
+
 extension Query {
   static let unfinishedDefinitions = Query(
     """
@@ -75,7 +89,7 @@ extension Query {
     WHERE (SELECT sum(s.scheduled + s.ready + s.running) FROM share s WHERE s.pattern = p.id) > 0 ORDER BY d.id
     """)
   static let scheduledOf = Query(
-    unfinishedColumns(of: "request r") + " WHERE r.state = 0 AND r.definition = ? LIMIT ?")
+    unfinishedColumns(of: "request r") + " WHERE r.state = 0 AND r.definition = ? AND r.shard_state IS NULL LIMIT ?")
   static let readyOf = Query(
     unfinishedColumns(of: "request r") + " WHERE r.state = 1 AND r.definition = ? LIMIT ?")
   static let runningOf = Query(

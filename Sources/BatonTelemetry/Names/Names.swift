@@ -55,6 +55,10 @@ package enum Names {
     package static let launches = "baton.launches"
     /// The number of the batch with which the launch began. Earlier launches committed the batches before it.
     package static let firstBatch = "baton.launch.first_batch"
+    /// The number of the shard, from 0, that the launch worked on; only for a request that was divided.
+    package static let shard = "baton.shard"
+    /// How many shards the request was cut into; only for a request that was divided.
+    package static let shards = "baton.request.shards"
     /// The number of batches that the launch committed.
     package static let batches = "baton.launch.batches"
     /// True on a launch that `baton simulate` started.

@@ -30,16 +30,18 @@ extension CoordinatorMessage {
     case .unusableDefinition(let id, _): proto.definition = .with { $0.id = id.rawValue }
     case .launch(let assignment): proto.launch = assignment.proto
     case .items(let page): proto.items = page.proto
-    case .itemsCommitted(let launch, let count, let isFrozen):
+    case .itemsCommitted(let launch, let count, let isFrozen, let end):
       proto.itemsCommitted = .with {
         $0.launch = launch.proto
         $0.count = Int64(count)
         $0.isFrozen = isFrozen
+        if let end { $0.shardEnd = end }
       }
-    case .committed(let launch, let batch):
+    case .committed(let launch, let batch, let end):
       proto.committed = .with {
         $0.launch = launch.proto
         $0.batch = Int64(batch)
+        if let end { $0.shardEnd = end }
       }
     case .expire(let launch, let reason): proto.expire = reason.proto(of: launch)
     case .withdraw(let launch, let text): proto.withdraw = text.proto(about: launch)
@@ -60,8 +62,12 @@ extension CoordinatorMessage {
     case .launch(let assignment): self = .launch(try Assignment(assignment))
     case .items(let page): self = .items(ItemPage(page))
     case .itemsCommitted(let message):
-      self = .itemsCommitted(LaunchKey(message.launch), count: Int(message.count), isFrozen: message.isFrozen)
-    case .committed(let message): self = .committed(LaunchKey(message.launch), batch: Int(message.batch))
+      self = .itemsCommitted(
+        LaunchKey(message.launch), count: Int(message.count), isFrozen: message.isFrozen,
+        end: message.hasShardEnd ? message.shardEnd : nil)
+    case .committed(let message):
+      self = .committed(
+        LaunchKey(message.launch), batch: Int(message.batch), end: message.hasShardEnd ? message.shardEnd : nil)
     case .expire(let message): self = .expire(LaunchKey(message.launch), try ExpiryReason(message))
     case .withdraw(let message): self = .withdraw(LaunchKey(message.launch), message.text)
     case .refuse(let message): self = .refuse(LaunchKey(message.launch), message.text)
@@ -141,6 +147,13 @@ extension Assignment {
       if let pendingExpiry { $0.pendingExpiry = pendingExpiry.code }
       if let detail = pendingExpiry?.detail { $0.pendingExpiryDetail = detail }
       $0.isSimulated = isSimulated
+      if let shard {
+        $0.shard = .with {
+          $0.index = Int64(shard.index)
+          $0.first = shard.first
+          if let end = shard.end { $0.end = end }
+        }
+      }
     }
   }
 
@@ -162,5 +175,12 @@ extension Assignment {
       frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil, repeatsBatch: proto.isResumption,
       principal: proto.principal, trace: trace, startedAt: Timestamp(nanoseconds: proto.startedAt),
       gpus: proto.gpus.map(Int.init), pendingExpiry: expiry, isSimulated: proto.isSimulated)
+    if proto.hasShard {
+      let end = proto.shard.hasEnd ? proto.shard.end : nil
+      guard proto.shard.index >= 0, proto.shard.first >= 0, end.map({ $0 >= proto.shard.first }) ?? true else {
+        throw WireError("launch \(LaunchKey(proto.launch)) has a shard without a well-formed range")
+      }
+      shard = Shard(index: Int(proto.shard.index), first: proto.shard.first, end: end)
+    }
   }
 }

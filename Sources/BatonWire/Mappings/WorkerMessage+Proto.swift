@@ -101,6 +101,7 @@ extension Capabilities {
       if let dailyAllowance { $0.dailyAllowance = dailyAllowance.nanoseconds }
       if let sandbox { $0.sandbox = sandbox.proto }
       if let permissions { $0.permissions = permissions.proto }
+      $0.runsShards = runsShards == true
     }
   }
 
@@ -111,7 +112,8 @@ extension Capabilities {
       permittedIdentifiers: try proto.permittedIdentifiers.map { try IdentifierPattern(wire: $0) },
       dailyAllowance: proto.hasDailyAllowance ? .nanoseconds(proto.dailyAllowance) : nil,
       sandbox: proto.hasSandbox ? try HostSandbox(proto.sandbox) : nil,
-      permissions: proto.hasPermissions ? try CommandPermissions(proto.permissions) : nil)
+      permissions: proto.hasPermissions ? try CommandPermissions(proto.permissions) : nil,
+      runsShards: proto.runsShards ? true : nil)
   }
 }
 

@@ -37,7 +37,7 @@ struct CommandEnvironment: Sendable {
 
   init(
     worker: [String: String], work: Work, assignment: Assignment, gpus: [String] = [], host: HostName,
-    folder: LaunchFolder, user: CommandUser? = nil
+    folder: LaunchFolder, user: CommandUser? = nil, shards: Int? = nil
   ) {
     values = worker.filter { variable in
       ["PATH", "HOME"].contains(variable.key)
@@ -56,6 +56,8 @@ struct CommandEnvironment: Sendable {
     values["BATON_REQUEST"] = String(assignment.requestNumber)
     values["BATON_LAUNCH"] = String(assignment.launch.number)
     values["BATON_HOST"] = host.rawValue
+    if let shard = assignment.shard { values["BATON_SHARD"] = String(shard.index) }
+    if let shards { values["BATON_SHARDS"] = String(shards) }
     if !gpus.isEmpty { values["BATON_GPUS"] = gpus.joined(separator: ",") }
     values["BATON_PAYLOAD_FILE"] = folder.payloadFile(of: assignment)
     values["BATON_CHECKPOINT_FILE"] = folder.checkpointFile(of: assignment)

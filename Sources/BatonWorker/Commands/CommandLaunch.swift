@@ -42,7 +42,7 @@ struct CommandLaunch: Sendable {
     try folder.write(assignment)
     environment = CommandEnvironment(
       worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, gpus: runner.gpus,
-      host: runner.host, folder: folder, user: user)
+      host: runner.host, folder: folder, user: user, shards: runner.definition.spread?.shards)
     command = try runner.command()
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),

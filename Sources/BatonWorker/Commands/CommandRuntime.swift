@@ -1,9 +1,12 @@
 package import BatonHandler
+package import BatonModel
 
 /// What a command needs in addition to a handler: items in the store, and a place for its output.
 package protocol CommandRuntime: LaunchRuntime {
   /// The number of items that are frozen in the store; `nil` until all of them are.
   var frozenItems: Int? { get }
+  /// The shard that the launch works on, with its end as of the last checkpoint; `nil` if the request is not divided.
+  var shard: Shard? { get }
   /// Sends one page of items to the store. Pages must be sent in order. Returns when the page is durable. A first page
   /// (`start` 0) replaces the pages of an earlier launch that did not send its last page.
   /// - Throws: `HandlerError` with the code `.superseded` or `.checkpointRefused`.
@@ -19,4 +22,6 @@ package protocol CommandRuntime: LaunchRuntime {
 extension CommandRuntime {
   /// The default, for a runtime without tracing: `nil`, so that a process gets the launch's span.
   package var traceparent: String? { nil }
+  /// The default, for a runtime whose requests are not divided.
+  package var shard: Shard? { nil }
 }

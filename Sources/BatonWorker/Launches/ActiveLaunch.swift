@@ -44,6 +44,8 @@ final class ActiveLaunch: CommandRuntime {
   var progress: Progress { read { $0.assignment.progress } ?? assignment.progress }
   var frozenItems: Int? { read { $0.assignment.frozenItems } ?? assignment.frozenItems }
 
+  var shard: Shard? { read { $0.assignment.shard } ?? assignment.shard }
+
   /// Reads from the core's launch. Returns `nil` after the launch was forgotten; then only tasks that a handler left
   /// behind still read.
   private func read<Value: Sendable>(_ body: (borrowing WorkerLaunch) -> Value) -> Value? {

@@ -12,6 +12,8 @@ struct LaunchLabels: Sendable {
   private let request: Int
   private let kind: JobKind
   private let firstBatch: Int
+  /// The attribute of the shard; empty for a request that is not divided.
+  private let shard: [Attribute]
 
   var runName: String { Names.Span.run.name(of: definition) }
   var batchName: String { Names.Span.batch.name(of: definition) }
@@ -20,12 +22,13 @@ struct LaunchLabels: Sendable {
     (self.definition, self.host, identifier) = (definition.pattern.rawValue, host, assignment.identifier)
     (launch, request) = (assignment.launch.number, assignment.requestNumber)
     (kind, firstBatch) = (definition.kind, assignment.progress.batches)
+    shard = assignment.shard.map { [Attribute(Names.Attribute.shard, .int(Int64($0.index)))] } ?? []
   }
 
   /// The attributes of a batch's span at its end, sorted by key.
   func attributes(ofBatch batch: Int, _ reason: BatchSampler.Reason, checkpointBytes: Int?) -> [Attribute] {
     var attributes = [Attribute(Names.Attribute.batch, .int(Int64(batch)))]
-    attributes.reserveCapacity(9)
+    attributes.reserveCapacity(10)
     if reason == .repeated { attributes.append(Attribute(Names.Attribute.batchRepeated, true)) }
     attributes.append(Attribute(Names.Attribute.batchSample, .string(reason.rawValue)))
     if let checkpointBytes {
@@ -38,6 +41,7 @@ struct LaunchLabels: Sendable {
       Attribute(Names.Attribute.launch, .int(Int64(launch))),
       Attribute(Names.Attribute.request, .int(Int64(request))),
     ]
+    attributes += shard
     return attributes
   }
 
@@ -54,7 +58,7 @@ struct LaunchLabels: Sendable {
       Attribute(Names.Attribute.launch, .int(Int64(launch))),
       Attribute(Names.Attribute.launchOutcome, .string(end.outcome.code)),
       Attribute(Names.Attribute.request, .int(Int64(request))),
-    ]
+    ] + shard
   }
 }
 

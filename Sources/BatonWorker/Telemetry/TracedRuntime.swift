@@ -9,6 +9,7 @@ struct TracedRuntime: CommandRuntime {
   var expiry: Expiry? { runtime.expiry }
   var progress: Progress { runtime.progress }
   var frozenItems: Int? { runtime.frozenItems }
+  var shard: Shard? { runtime.shard }
   var traceparent: String? { run.traceparent }
 
   func commit(_ commit: Commit) async throws {

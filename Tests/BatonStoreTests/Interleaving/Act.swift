@@ -46,13 +46,48 @@ extension Act {
   static let meeting: [Act] = [
     "submit after a live one", "replace the waiting one", "poke", "submit and start", "promote", "claim two",
     "claim with a limit", "launch now", "checkpoint", "end one with a waiting one", "end the only one", "fail one",
+    "commit in a shard", "end a shard", "fail a shard", "claim a shard", "more lanes", "fewer lanes", "cancel shards",
     "cancel a pair", "retry", "redefine", "take the host over", "end the lease", "note a report",
   ].map { name in
     guard let act = named(name) else { preconditionFailure("there is no act '\(name)'") }
     return act
   }
 
-  static let all: [Act] = submitting + running + ending + operators + hosts
+  static let all: [Act] = submitting + running + ending + shards + operators + hosts
+
+  /// They write to the same divided request.
+  private static let shards = [
+    Act("commit in a shard") { verbs, seat in
+      let checkpoint = Checkpoint(launch: Fleet.shard0, batch: 0, completedUnits: 1)
+      return try "\(verbs.checkpoint([checkpoint], from: someWorker, at: seat.later))"
+    },
+    Act("end a shard") { try endShard(.finished, $0, $1) },
+    Act("fail a shard") { try endShard(.failed("broken"), $0, $1) },
+    Act("claim a shard") { verbs, seat in
+      let claim = Claim(requirementClass: Fleet.shards, lease: seat.lease, places: [seat.place(0), seat.place(1)])
+      return try verbs.claim([claim], at: seat.later).map { answer in
+        "\(answer.assignments.map { "\($0.shard.map { "\($0)" } ?? "none")" }) \(answer.isMoved)"
+      }.joined()
+    },
+    Act("more lanes") { verbs, seat in
+      let answer = try verbs.setSpread(Fleet.shard0.request, lanes: 3, at: seat.later)
+      return "\(answer.madeShards) \(answer.stops.count)"
+    },
+    Act("fewer lanes") { verbs, seat in
+      let answer = try verbs.setSpread(Fleet.shard0.request, lanes: 1, at: seat.later)
+      return "\(answer.madeShards) \(answer.stops.count)"
+    },
+    Act("cancel shards") { verbs, seat in
+      try kinds(verbs.cancel(.request(Fleet.shard0.request), by: "seat \(seat.number)", at: seat.later))
+    },
+  ]
+
+  private static func endShard(_ outcome: LaunchOutcome, _ verbs: Verbs, _ seat: Seat) throws -> String {
+    let ending = Ending(launch: Fleet.shard1, outcome: outcome)
+    return try verbs.end([ending], from: someWorker, at: seat.later).map {
+      "\($0.wasLive) \($0.state) \($0.shardState) \($0.madeShards)"
+    }.joined()
+  }
 
   private static func accepted(_ answers: [SubmissionAnswer]) -> String {
     answers.map { answer in
@@ -113,7 +148,7 @@ extension Act {
     },
     Act("append items") { verbs, seat in
       let page = ItemPage(launch: try Fleet.launch("com.pair", verbs), start: 0, items: ["a", "b"], isLast: true)
-      return try "\(verbs.appendItems(page, from: someWorker))"
+      return try "\(verbs.appendItems(page, from: someWorker, at: seat.later))"
     },
     Act("append output") { verbs, seat in
       let chunk = OutputChunk(launch: try Fleet.launch("com.pair", verbs), bytes: [65])

@@ -130,7 +130,19 @@ struct Fleet: Sendable {
     var changed = definitions[0]
     changed.title = "changed"
     _ = try verbs.apply([changed], seeds: [someTrace], at: someTime)
+    // A request that is divided: two of its shards run, and no unit is left that no shard has.
+    var spread = Definition(pattern: IdentifierPattern("spread")!, kind: .processing)
+    spread.work = Work(command: ["true"], items: .range(1...16))
+    spread.spread = Spread(lanes: 2, shardSize: 8)
+    _ = try verbs.apply([spread], seeds: [someTrace], at: someTime)
+    try submit("spread", to: shards.definition)
+    for _ in 0..<2 { _ = try start(shards, 1) }
   }
+
+  static let shards = RequirementClass(definition: DefinitionID(6), priority: .background)
+  /// The launches of both shards.
+  static let shard0 = LaunchKey(request: RequestID(15), number: 1)
+  static let shard1 = LaunchKey(request: RequestID(16), number: 1)
 
   /// What the coordinator answers; the text of the error if the verb throws.
   /// - Parameter needs: what the verb is known to need.
@@ -193,7 +205,7 @@ struct Fleet: Sendable {
       """
       SELECT i.name, r.number, r.definition, r.priority, r.state, r.cause, r.eligible_at, r.launches, h.name, r.ended_at,
         r.outcome, r.reason, r.failures, r.losses, r.strikes, r.cancelled_by, r.frozen_items, r.ready_at, r.held_by,
-        r.submitted_as, r.principal, r.poke, r.earliest_at
+        r.submitted_as, r.principal, r.poke, r.earliest_at, r.shard, r.first_unit, r.end_unit, r.shard_state
       FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN host h ON h.id = r.host
       """
     ),
@@ -206,6 +218,14 @@ struct Fleet: Sendable {
       """
     ),
     ("progress", "SELECT i.name, r.number, x.batches, x.completed_units, x.skipped FROM progress x \(of)"),
+    (
+      "spread",
+      """
+      SELECT x.lanes, x.shards, x.open, x.parked, x.running, x.launches, x.failed, x.cancelled, x.next_unit, x.end_unit,
+        x.is_stopping
+      FROM spread x
+      """
+    ),
     ("payload", "SELECT i.name, r.number, x.bytes FROM payload x \(of)"),
     ("event", "SELECT i.name, r.number, x.position, x.name, x.detail, x.phase FROM event x \(of)"),
     ("joining", "SELECT i.name, r.number, x.position, x.poke FROM joining x \(of)"),

@@ -132,7 +132,7 @@ extension EndToEnd {
       let launch = try #require(
         await worker.hears { if case .launch(let assignment) = $0 { assignment.launch } else { nil } })
       worker.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 1)))
-      #expect(await worker.hears { if case .committed(launch, batch: 0) = $0 { true } else { nil } } == true)
+      #expect(await worker.hears { if case .committed(launch, 0, _) = $0 { true } else { nil } } == true)
 
       try await fleet.changingNothing("a hello with the name of another host") {
         let squatter = try HostileWorker(fleet, as: thief)
@@ -221,7 +221,7 @@ extension EndToEnd {
         return Set(shown.matches(of: /x{100,}/).map(\.0.count))
       }
       worker.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 1, subtitle: text)))
-      #expect(await worker.hears { if case .committed(launch, batch: 0) = $0 { true } else { nil } } == true)
+      #expect(await worker.hears { if case .committed(launch, 0, _) = $0 { true } else { nil } } == true)
       #expect(try await longest() == [WireLimits.text.most])
       worker.say(.ended(Ending(launch: launch, outcome: .failed(text))))
       #expect(await worker.hears { if case .endingCommitted(launch) = $0 { true } else { nil } } == true)

@@ -91,6 +91,13 @@ extension EndToEnd {
         { _ = try await $0.trace(shown($3), metadata: $1, options: $2) },
         { _ = try await $0.redefine(shown($3), metadata: $1, options: $2) },
         { client, metadata, options, name in
+          _ = try await client.setSpread(
+            .with { ($0.identifier, $0.lanes) = (name, 2) }, metadata: metadata, options: options)
+        },
+        { client, metadata, options, name in
+          _ = try await client.shards(.with { $0.identifier = name }, metadata: metadata, options: options)
+        },
+        { client, metadata, options, name in
           try await client.watch(shown(name), metadata: metadata, options: options) {
             for try await _ in $0.messages {}
           }

@@ -45,14 +45,14 @@ extension StoreConformance {
     Case("before the first batch any definition is taken, and the items are expanded again") { s in
       let (_, launch) = try await s.running { $0.failing(["x"], items: .glob("*.jgp")) }
       _ = try await s.store.appendItems(
-        ItemPage(launch: launch, start: 0, items: ["a.jgp"], isLast: true), from: StoreScenario.worker)
+        ItemPage(launch: launch, start: 0, items: ["a.jgp"], isLast: true), from: StoreScenario.worker, at: s.now)
       try await s.end(launch, .failed("no"))
       let new = try await s.define { $0.failing(["x"], items: .glob("*.jpg")) }.id
       let record = try await s.store.retry(launch.request, skippingBatch: false, as: new, at: s.now)
       try expect(record.frozenItems == nil, "the old items are still there")
       let next = try await s.start(new)
       let answer = try await s.store.appendItems(
-        ItemPage(launch: next, start: 0, items: ["b.jpg"], isLast: true), from: StoreScenario.worker)
+        ItemPage(launch: next, start: 0, items: ["b.jpg"], isLast: true), from: StoreScenario.worker, at: s.now)
       try expect(answer, .committed(count: 1, isFrozen: true), "the new items")
     },
     Case("the definition that a request has already, or one that is not applied, is refused") { s in

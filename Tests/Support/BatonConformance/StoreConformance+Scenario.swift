@@ -159,7 +159,7 @@ package struct StoreScenario {
   }
 
   func append(_ page: ItemPage, from worker: WorkerProcess = worker) async throws -> ItemsAnswer {
-    try await store.appendItems(page, from: worker)
+    try await store.appendItems(page, from: worker, at: now)
   }
 
   func append(_ chunks: [OutputChunk], from worker: WorkerProcess = worker) async throws {

@@ -45,6 +45,8 @@ package struct Fault: Sendable {
     /// Gives the waiting request the definition that is applied now.
     case redefine(JobIdentifier)
     case retryFailed
+    /// Changes how many shards of a request may be in work at once.
+    case setSpread(JobIdentifier, Int)
   }
 
   enum CrashPoint: CaseIterable, Sendable {
@@ -63,7 +65,7 @@ package struct Fault: Sendable {
   var isOperators: Bool {
     switch kind {
     case .cancel, .cancelAll, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions,
-      .applyAgain, .remove, .redefine, .retryFailed:
+      .applyAgain, .remove, .redefine, .retryFailed, .setSpread:
       true
     case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
       .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
@@ -113,6 +115,16 @@ extension Schedule {
   /// Draws a step of 1 second to 10 years, forwards or backwards.
   private static func step(_ draw: inout Draw) -> Duration {
     .seconds(draw.one(of: [1, 30, 3_600, 86_400, 30 * 86_400, 3_650 * 86_400]) * draw.one(of: [-1, 1]))
+  }
+
+  /// Adds operators who change the number of lanes of requests that are divided.
+  mutating func addChangesOfSpread(_ draw: inout Draw) {
+    let divided = requests.map(\.identifier).filter { definition(for: $0)?.spread != nil }
+    guard !divided.isEmpty else { return }
+    for _ in 0..<draw.number(0...6) {
+      let at = draw.milliseconds(500...Int(calmAt.inSeconds * 950))
+      faults.append(Fault(at: at, kind: .setSpread(draw.one(of: divided), draw.number(1...5))))
+    }
   }
 
   private func operation(_ draw: inout Draw) -> Fault.Kind {

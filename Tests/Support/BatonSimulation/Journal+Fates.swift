@@ -29,6 +29,10 @@ extension Journal {
       state = .scheduled
       request.restsUntil = time.after(delay)
     }
+    // A shard that an operator has taken the lane from waits for another one.
+    if request.shard != nil, answer.state == .scheduled, state == .ready, divisions[request.head]?.wasLowered == true {
+      return
+    }
     try expect(
       answer.state == state, .cause,
       "\(answer.launch) ended \(outcome.text) and its request is \(answer.state), where \(state) is right after "
@@ -129,6 +133,8 @@ extension Journal {
     guard let plan = acceptedAt[id]?.plan, pattern.matches(plan.identifier), !cancelledWaiting.contains(id) else {
       return false
     }
+    // A request that is divided is pending while no shard of it runs.
+    if let division = divisions[id] { return !division.isOver && rows(of: id).allSatisfy { requests[$0]?.open == nil } }
     return requests[id].map { $0.open == nil && !$0.hasEnded } ?? true
   }
 }

@@ -8,14 +8,17 @@ extension Journal {
   func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at time: Time) throws {
     let launch = assignment.launch
     var request =
-      try requests[launch.request] ?? Request(identifier: assignment.identifier, definition: definition(of: assignment))
+      try requests[launch.request]
+      ?? Request(
+        identifier: assignment.identifier, definition: definition(of: assignment), head: assignment.head)
     try expect(
       request.open == nil, .twoLaunches, "\(launch) started while \(request.open.map { "\($0)" } ?? "none") is live")
     try expect(
       launch.number == request.launches + 1, .twoLaunches, "\(launch) follows launch \(request.launches) of it")
-    let isOver = request.hasEnded || cancelledWaiting.contains(launch.request)
+    let isOver = request.hasEnded || cancelledWaiting.contains(assignment.head)
     try expect(!isOver, .completion, "\(launch) started, and its request has ended")
     try expect(!request.reachedEnd, .completion, "\(launch) started, and nothing was left to do")
+    try started(assignment, &request)
     try checkProgress(of: assignment, request)
     try checkTime(of: assignment, request, at: time)
     try checkPayload(of: assignment)
@@ -56,7 +59,7 @@ extension Journal {
     if let rest = request.restsUntil, !assignment.isSimulated {
       try expect(time.isAfter(rest, lag: lag), .time, "\(launch) starts before its backoff ends")
     }
-    guard launch.number == 1 else { return }
+    guard launch.number == 1, assignment.head == launch.request else { return }
     if !assignment.isSimulated, let (plan, submitted) = acceptedAt[launch.request] {
       try checkWish(plan, submitted, request.definition, launch, at: time)
     }
@@ -94,7 +97,7 @@ extension Journal {
 
   /// Checks that the launch has the payload of the last submission that the request stands for.
   private func checkPayload(of assignment: Assignment) throws {
-    guard let plan = acceptedAt[assignment.launch.request]?.plan else { return }
+    guard let plan = acceptedAt[assignment.head]?.plan else { return }
     try expect(
       assignment.payload == plan.payload, .submissionLost,
       "\(assignment.launch) has the payload \(assignment.payload ?? []), and \(plan.id) had \(plan.payload ?? [])")
@@ -186,8 +189,11 @@ extension Journal {
   ///   - outcome: how the launch ended according to its worker; a refresh that reported a failure has failed.
   ///   - isBlameless: whether the end of a lease does not count as a loss of its launches.
   func ended(
-    _ answer: EndingAnswer, as outcome: LaunchOutcome, isBlameless: Bool = false, at time: Time
+    _ whole: EndingAnswer, as outcome: LaunchOutcome, isBlameless: Bool = false, at time: Time
   ) throws {
+    // What becomes of a shard is what becomes of a request.
+    var answer = whole
+    answer.state = whole.shardState
     let launch = answer.launch
     guard var request = requests[launch.request], let log = launches[launch] else { return }
     guard answer.wasLive else {
@@ -209,19 +215,24 @@ extension Journal {
     if answer.state == .succeeded {
       let isDone = request.reachedEnd || outcome == .finished
       try expect(isDone, .outcome, "\(launch) ended \(outcome.text), and the request succeeded")
-      let total = schedule.batches[request.identifier, default: 1]
+      let total = request.totalBatches ?? schedule.batches[request.identifier, default: 1]
       try expect(
         request.committed == total, .batches,
         "\(launch.request) succeeded after \(request.committed) of \(total) batches")
     }
     try checkFate(of: &request, answer, log, outcome, isBlameless: isBlameless, at: time)
     requests[launch.request] = request
+    for stop in whole.stops {
+      stopping.insert(stop.launch.request)
+      noted(stop.reason, of: stop.launch)
+    }
+    try checkDivision(request.head, whole.state)
   }
 
   /// Checks that a message to a worker confirms only what has been committed, and that an expiry has a cause.
   func checkCommitted(_ message: CoordinatorMessage) throws {
     switch message {
-    case .committed(let launch, let batch):
+    case .committed(let launch, let batch, _):
       try expect(
         requests[launch.request].map { batch < $0.committed } ?? true, .checkpointLost,
         "batch \(batch) of \(launch) is acknowledged, and was not committed")
@@ -242,6 +253,7 @@ extension Journal {
       try expect(requests[request]?.open == nil, .outcome, "\(request) was cancelled as waiting, and runs")
       requests[request]?.hasEnded = true
       cancelledWaiting.insert(request)
+      divisions[request]?.isOver = true
     case .stopping(let launch, _, _, _):
       try expect(requests[launch.request]?.open == launch, .outcome, "\(launch) was cancelled, and does not run")
       stopping.insert(launch.request)
@@ -253,12 +265,13 @@ extension Journal {
   func pruned(_ record: RequestRecord) throws {
     let id = record.id
     pruned.insert(id)
-    let isOver = requests[id].map { $0.hasEnded && $0.open == nil } ?? cancelledWaiting.contains(id)
+    let isOver =
+      divisions[id]?.isOver ?? requests[id].map { $0.hasEnded && $0.open == nil } ?? cancelledWaiting.contains(id)
     try expect(isOver || record.launches == 0, .submissionLost, "request \(id) was deleted, and has not ended")
     guard record.trace.isSampled else { return }
-    for (launch, log) in launches where launch.request == id {
+    for (launch, log) in launches where requests[launch.request]?.head == id {
       let isSent = sentSpans.contains { key, source in
-        key.request == id && key.launch == launch.number && key.parts.contains(.launch)
+        key.request == launch.request && key.launch == launch.number && key.parts.contains(.launch)
           && source.launch?.record.outcome == log.outcome?.kind
       }
       try expect(isSent, .span, "\(launch) was deleted, and its span was not sent")
@@ -281,9 +294,21 @@ extension Journal {
 
   /// Records that an operator has retried a failed request.
   func retried(_ request: RequestID) {
-    guard var retried = requests[request] else { return }
-    (retried.failures, retried.losses, retried.strikes) = (0, 0, 0)
-    (retried.hasEnded, retried.restsUntil) = (false, nil)
-    requests[request] = retried
+    divisions[request]?.isOver = false
+    for id in rows(of: request) {
+      guard var retried = requests[id], id == request || !retried.reachedEnd else { continue }
+      (retried.failures, retried.losses, retried.strikes) = (0, 0, 0)
+      (retried.hasEnded, retried.restsUntil) = (retried.shard != nil && retried.reachedEnd, nil)
+      stopping.remove(id)
+      requests[id] = retried
+    }
+  }
+}
+
+extension Journal.Request {
+  /// How many batches its shard has; `nil` if it is not divided.
+  fileprivate var totalBatches: Int? {
+    let size = Int64(definition.work?.batchSize ?? 1)
+    return shard?.length.map { Int(($0 + size - 1) / size) }
   }
 }

@@ -28,6 +28,21 @@ final class Journal {
     var hasEnded = false
     /// When a launch of it ended last.
     var endedAt: Time?
+    /// The request of which this is a shard; its own id for a request itself.
+    var head: RequestID
+    /// The shard, with its range as the store has said it last; `nil` if the request is not divided.
+    var shard: Shard?
+  }
+
+  /// A request that is divided, and which of its units are in a committed batch of which shard.
+  struct Division {
+    /// The shard that committed each batch of the request, by the batch's first unit.
+    var owners: [Int64: RequestID] = [:]
+    /// At most this many shards may start.
+    var lanes: Int
+    /// An operator has lowered the number, so a shard may wait for a lane.
+    var wasLowered = false
+    var isOver = false
   }
 
   /// A point in time by the simulator's own clocks.
@@ -104,6 +119,10 @@ final class Journal {
   /// The hosts that operators' words ever concerned; `nil` is in it if a word concerned the fleet.
   private var everWished: Set<HostName?> = []
   var requests: [RequestID: Request] = [:]
+  /// The requests that are divided into shards.
+  var divisions: [RequestID: Division] = [:]
+  /// The numbers of lanes that operators have set before requests were divided.
+  var lanesBefore: [RequestID: Int] = [:]
   var launches: [LaunchKey: Launch] = [:]
   /// The request of each acknowledged submission, by the id of the submission.
   var receipts: [String: (request: RequestID, number: Int)] = [:]
@@ -245,7 +264,7 @@ final class Journal {
   func checkpointed(_ checkpoint: Checkpoint, _ answer: CheckpointAnswer) throws {
     let launch = checkpoint.launch
     if case .refused(let text) = answer { throw violation(.crash, "\(launch) was refused a checkpoint: \(text)") }
-    guard case .committed(let batch) = answer, var request = requests[launch.request] else { return }
+    guard case .committed(let batch, let end) = answer, var request = requests[launch.request] else { return }
     try expect(
       request.open == launch, .supersededCommit,
       "\(launch) committed batch \(batch), and the live launch is \(request.open.map { "\($0)" } ?? "none")")
@@ -254,7 +273,13 @@ final class Journal {
     let begun = launches[launch].map { $0.firstBatch + $0.begun } ?? 0
     try expect(batch < begun, .batches, "\(launch) committed batch \(batch), which its handler did not begin")
     request.committed = batch + 1
-    request.reachedEnd = checkpoint.reachesEnd
+    if request.shard != nil {
+      request.shard?.end = end
+      try commit(batch, of: launch, request)
+      request.reachedEnd = request.shard?.length.map { checkpoint.completedUnits >= $0 } ?? false
+    } else {
+      request.reachedEnd = checkpoint.reachesEnd
+    }
     launches[launch]?.steppedAt = now
     requests[launch.request] = request
   }

@@ -80,12 +80,14 @@ extension Schedule {
     if coordinators > 1 { tickInterval = min(tickInterval, leaseTerm / 10) }
     (batches, troubles, requests, faults) = ([:], [:], [], [])
     hosts = (0..<draw.one(of: [3, 3, 4])).map { HostPlan(number: $0, &draw) }
-    definitions = Self.definitions(&draw)
+    definitions = Self.definitions(&draw, shardSeed: seed)
     calmAt = .seconds(draw.one(of: [20, 25, 35]))
     let count = draw.number(20...24)
     while requests.count < count || plannedBatches < 200 { addRequest(&draw) }
     let faultCount = draw.number(10...16)
     while faults.count(where: { !$0.isOperators }) < faultCount { addFault(&draw) }
+    var changes = Draw(seed: seed, stream: 9_200)
+    addChangesOfSpread(&changes)
     faults.sort { $0.at < $1.at }
     var fate = Draw(seed: seed, stream: 9_000)
     if coordinators > 1, fate.chance(10) {
@@ -131,9 +133,15 @@ extension Schedule {
     troubles[identifier] = (draw.chance(50) ? 0 : draw.number(0...batches[identifier, default: 1]), kind)
   }
 
-  private static func definitions(_ draw: inout Draw) -> [Definition] {
+  private static func definitions(_ draw: inout Draw, shardSeed: UInt64) -> [Definition] {
     var ranged = Definition(pattern: "range.*", kind: .processing, retry: 3)
     ranged.work = Work(command: ["range"], items: .range(1...Int64(draw.number(6...40))), batchSize: draw.number(1...3))
+    // One of two is divided: its shards have a stream of their own, so that the other draws stay as they are.
+    var shards = Draw(seed: shardSeed, stream: 9_100)
+    if shards.chance(50) {
+      ranged.spread = Spread(lanes: shards.number(1...4), shardSize: shards.one(of: [nil, nil, 1, 5, 100]))
+      ranged.spread?.onShardFailure = shards.one(of: [nil, nil, .stop])
+    }
     ranged.maxRunning = draw.one(of: [1, 2, 3, nil])
     ranged.pendingLimit = draw.one(of: [1, 2, nil, nil])
     ranged.budget = draw.one(of: [.seconds(4), .seconds(600)])
@@ -142,6 +150,7 @@ extension Schedule {
     listed.requirements.requiresIdle = draw.chance(50)
     listed.requirements.network = draw.chance(50) ? .any : nil
     listed.requirements.labels = draw.chance(50) ? ["zone": "a"] : nil
+    if shards.chance(50) { listed.spread = Spread(lanes: shards.number(2...4)) }
     var trained = Definition(pattern: "train.*", kind: .continued, retry: 1)
     trained.requirements.gpu = GPURequirement(count: draw.number(1...2), memoryBytes: 8 << 30)
     trained.stallAfter = draw.one(of: [.seconds(2), .seconds(3), nil])

@@ -92,6 +92,19 @@ extension SimulatedCoordinator {
     }
   }
 
+  func setSpread(_ record: RequestRecord, lanes: Int) {
+    let now = now().moment
+    writer.write(.ordinary) {
+      try $0.setSpread(record.id, lanes: lanes, at: now)
+    } committed: { [world] answer in
+      world.count(.client, "set spread")
+      world.journal.spreadChanged(of: record.id, to: lanes, answer)
+    } then: { [self] result in
+      guard case .success(let answer) = result else { return }
+      try tell { $0.spreadChanged(answer) }
+    }
+  }
+
   func cancel(_ selection: RequestSelection) {
     let now = now().moment
     let histories = dispatcher.waits
@@ -191,6 +204,10 @@ extension SimulatedCoordinator {
 
   func simulateExpiry(_ record: RequestRecord) throws {
     guard record.state == .running else { return }
+    if record.shards != nil {
+      for launch in dispatcher.launches(of: record.id) { try decide { $0.expire(launch, .simulated(as: .powerLost)) } }
+      return
+    }
     try decide { $0.expire(LaunchKey(request: record.id, number: record.launches), .simulated(as: .powerLost)) }
   }
 

@@ -53,8 +53,15 @@ final class SimulatedHandler {
 
   private var world: World { worker.world }
   private var isCommand: Bool { definition.work != nil }
-  private var total: Int { world.schedule.batches[identifier, default: 1] }
+  /// How many batches its shard has, or its request. A split makes the number smaller.
+  private var total: Int {
+    guard let length = shard?.length else { return world.schedule.batches[identifier, default: 1] }
+    return (Int(length) + batchSize - 1) / batchSize
+  }
   private var batchSize: Int { definition.work?.batchSize ?? 1 }
+  /// The shard as the worker knows it.
+  private var shard: Shard? { worker.core.launch(launch) { $0.assignment.shard } ?? nil }
+  private var firstItem: Int { Int(shard?.first ?? 0) }
   var isAsking: Bool { phase == .asking || phase == .committing }
 
   init(_ assignment: Assignment, _ definition: Definition, _ worker: SimulatedWorker) {
@@ -89,8 +96,9 @@ final class SimulatedHandler {
     guard phase == .idle, worker.handlers[launch] === self else { return }
     if isExpiring, manner != .ignoresExpiry { return try end(isCommand ? .stopped() : Self.failed("cancelled")) }
     if definition.work?.items?.needsExpansion == true {
-      if frozen == nil { return try freeze() }
-      if listed < min((batches + 1) * batchSize, total * batchSize) { return try fetch() }
+      if frozen == nil, shard?.end == nil { return try freeze() }
+      let needed = min((batches + 1) * batchSize, shard?.length.map { Int($0) } ?? total * batchSize)
+      if listed < needed { return try fetch() }
     }
     if batches >= total { return try end(.finished) }
     try run()
@@ -134,10 +142,16 @@ final class SimulatedHandler {
     try ask(
       .commit(
         Commit(
-          cursor: Checkpoint.cursor(of: launch.request, after: after), completedUnits: Int64(after * batchSize),
+          cursor: Checkpoint.cursor(of: launch.request, after: after), completedUnits: completed(after),
           totalUnits: Int64(total * batchSize), reachesEnd: isCommand && after == total)))
     guard world.breakage == .runsAhead, phase == .committing, after < total else { return }
     try world.journal.began(after, of: launch)
+  }
+
+  /// The units after so many batches. The last batch of a shard may be shorter.
+  private func completed(_ batches: Int) -> Int64 {
+    let units = Int64(batches * batchSize)
+    return shard?.length.map { min(units, $0) } ?? units
   }
 
   // MARK: Items
@@ -147,9 +161,10 @@ final class SimulatedHandler {
 
   private func freeze() throws {
     phase = .asking
-    let end = min(listed + Self.pageSize, total * batchSize)
+    let all = world.schedule.batches[identifier, default: 1] * batchSize
+    let end = min(listed + Self.pageSize, all)
     let items = (listed..<end).map { "item \($0)" }
-    let (start, isLast) = (listed, end == total * batchSize)
+    let (start, isLast) = (listed, end == all)
     listed = end
     if isLast { (frozen, listed) = (end, batches * batchSize) }
     try ask(.freeze(items, start: start, isLast: isLast))
@@ -158,10 +173,10 @@ final class SimulatedHandler {
   private func fetch() throws {
     phase = .asking
     let start = max(listed, batches * batchSize)
-    let count = min(2 * batchSize, total * batchSize - start)
+    let count = min(2 * batchSize, (shard?.length.map { Int($0) } ?? total * batchSize) - start)
     listed = start + count
-    wanted = (start..<listed).map { "item \($0)" }
-    try ask(.items(start: start, count: count))
+    wanted = (start..<listed).map { "item \(firstItem + $0)" }
+    try ask(.items(start: firstItem + start, count: count))
   }
 
   // MARK: Questions and answers

@@ -50,6 +50,10 @@ extension SimulatedWorker {
     case .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .labelLost, .gpuLost,
       .pausedByOwner, .outsideHours:
       isTrue = core.conditions != plan.conditions
+    case .laneLost:
+      isTrue =
+        world.journal.divisions[world.journal.requests[launch.request]?.head ?? launch.request]?
+        .wasLowered == true
     case .stalled, .leaseLost, .allowanceSpent, .preempted, .simulated: isTrue = true
     }
     try world.journal.expect(isTrue, .cause, "\(launch) on \(plan.name) is asked to stop: \(reason.code)")

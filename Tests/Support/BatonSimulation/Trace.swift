@@ -50,8 +50,9 @@ extension CoordinatorMessage {
     case .launch(let assignment):
       "launch \(assignment.launch) \(assignment.identifier) at batch \(assignment.progress.batches) on GPUs \(assignment.gpus)"
     case .items(let page): "items \(page.launch) from \(page.start), \(page.items.count)"
-    case .itemsCommitted(let launch, let count, let isFrozen): "itemsCommitted \(launch) \(count) frozen \(isFrozen)"
-    case .committed(let launch, let batch): "committed \(launch) batch \(batch)"
+    case .itemsCommitted(let launch, let count, let isFrozen, _): "itemsCommitted \(launch) \(count) frozen \(isFrozen)"
+    case .committed(let launch, let batch, let end):
+      "committed \(launch) batch \(batch)" + (end.map { ", its shard ends at \($0)" } ?? "")
     case .expire(let launch, let reason): "expire \(launch) \(reason.code)"
     case .withdraw(let launch, let text): "withdraw \(launch): \(text)"
     case .refuse(let launch, let text): "refuse \(launch): \(text)"

@@ -15,6 +15,8 @@ package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
     case supersededCommit = "P3: a superseded launch commits nothing"
     case twoLaunches = "P4: one live launch per request"
     case batches = "P5: one batch repeated per launch that ended early, none skipped"
+    case units = "P15: each unit of a divided request is in one committed batch of one shard"
+    case lanes = "P15: at most so many shards run at once as the request has lanes"
     case cause = "P6: a request fails, and a launch expires, only for a cause that is promised"
     case leaseByTime = "P7: a lease ends by the monotonic clock, after its worker's own has"
     case time = "P7: nothing starts before its time"

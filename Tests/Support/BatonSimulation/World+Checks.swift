@@ -191,14 +191,16 @@ extension World {
   }
 
   private func audit(_ record: RequestRecord, _ launches: [LaunchRecord]) throws {
-    let log = journal.requests[record.id]
+    // A request that is divided is the sum of its shards.
+    let rows = journal.rows(of: record.id).compactMap { journal.requests[$0] }
     try journal.expect(record.state.isEnded, .liveness, "\(record.identifier) is \(record.state)")
     try journal.expect(
-      launches.count == log?.launches ?? 0, .outcome,
-      "request \(record.id) has \(launches.count) launches, \(log?.launches ?? 0) were seen")
+      launches.count == rows.reduce(0) { $0 + $1.launches }, .outcome,
+      "request \(record.id) has \(launches.count) launches, \(rows.reduce(0) { $0 + $1.launches }) were seen")
     try journal.expect(
-      record.progress.batches == log?.committed ?? 0, .checkpointLost,
-      "request \(record.id) has \(record.progress.batches) batches, \(log?.committed ?? 0) were committed")
+      record.progress.batches == rows.reduce(0) { $0 + $1.committed }, .checkpointLost,
+      "request \(record.id) has \(record.progress.batches) batches, "
+        + "\(rows.reduce(0) { $0 + $1.committed }) were committed")
     for launch in launches {
       let seen = journal.launches[launch.launch]
       try journal.expect(
@@ -212,7 +214,7 @@ extension World {
         )
       }
       if launch.outcome == .finished {
-        let isTrue = seen?.said == .finished || log?.reachedEnd == true
+        let isTrue = seen?.said == .finished || journal.requests[launch.launch.request]?.reachedEnd == true
         try journal.expect(
           isTrue, .outcome,
           "launch \(launch.launch) is finished, and its handler said \(seen?.said.map { "\($0)" } ?? "nothing")")

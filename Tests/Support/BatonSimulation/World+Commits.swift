@@ -41,7 +41,10 @@ extension World {
       journal.noted(reason, of: launch)
     case .checkpointed(_, let checkpoints, let answers, _):
       for (checkpoint, answer) in zip(checkpoints, answers) { try journal.checkpointed(checkpoint, answer) }
-    case .itemsAppended(_, let page, _, _), .itemsRead(_, let page, _, _):
+    case .itemsAppended(_, let page, let answer, _):
+      journal.launches[page.launch]?.steppedAt = journal.now
+      if case .committed(_, true, let end?, _) = answer { journal.requests[page.launch.request]?.shard?.end = end }
+    case .itemsRead(_, let page, _, _):
       journal.launches[page.launch]?.steppedAt = journal.now
     case .learned, .promoted, .foundReady, .noted, .reportsNoted, .usesNoted, .assignmentsRead, .awayNoted, .beaten,
       .coordinatorEnded, .fleetRead, .definitionsRead, .examined, .renewed,

@@ -65,7 +65,7 @@ extension World {
       try workers[host].change(Self.without(condition, workers[host].plan.conditions))
       after(duration, for: .world) { try self.workers[host].change(self.workers[host].plan.conditions) }
     case .cancel, .cancelAll, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions,
-      .applyAgain, .remove, .redefine, .retryFailed:
+      .applyAgain, .remove, .redefine, .retryFailed, .setSpread:
       try ask(fault.kind)
     }
   }
@@ -153,6 +153,8 @@ extension World {
         }
       case .redefine(let identifier): try record(identifier).map { try coordinator.redefine($0) }
       case .retryFailed: try retryFailed(coordinator)
+      case .setSpread(let identifier, let lanes):
+        try record(identifier).map { coordinator.setSpread($0, lanes: lanes) }
       case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
         .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
         break
@@ -174,7 +176,8 @@ extension World {
     case .evict(_, _, let duration): return .evict(IdentifierPattern(identifier), host, duration)
     case .drainHost(_, let duration): return .drainHost(host, duration)
     case .cancelAll, .pauseFleet, .simulateLaunch, .simulateConditions, .applyAgain, .remove, .redefine, .retryFailed,
-      .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
+      .setSpread, .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection,
+      .partition,
       .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
       return kind
     }

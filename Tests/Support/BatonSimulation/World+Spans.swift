@@ -43,7 +43,9 @@ extension World {
     for (key, source) in journal.sentSpans where key.parts.contains(.launch) {
       outcomes[LaunchKey(request: key.request, number: key.launch), default: []].append(source.launch?.record.outcome)
     }
-    for launch in launches where sampled.contains(launch.launch.request) {
+    for launch in launches {
+      let head = journal.requests[launch.launch.request]?.head ?? launch.launch.request
+      guard sampled.contains(head) else { continue }
       try journal.expect(
         outcomes[launch.launch] == [launch.outcome], .span,
         "launch \(launch.launch) ended \(launch.outcome?.rawValue ?? "never"), and its span says \(outcomes[launch.launch] ?? [])"

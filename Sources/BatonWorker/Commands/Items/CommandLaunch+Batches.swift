@@ -2,7 +2,8 @@ import BatonHandler
 import BatonModel
 
 extension CommandLaunch {
-  /// Runs the remaining batches one after another. Each batch is committed before the next one begins.
+  /// Runs the remaining batches one after another. Each batch is committed before the next one begins. The answer to a
+  /// commit says where the launch's shard ends now, so the launch never runs a batch that a split has given away.
   func runBatches(of items: Items) async throws {
     let source = try await ItemSource(items, launch: self)
     if source.count == 0 { return try await commit(0, of: 0) }
@@ -11,7 +12,7 @@ extension CommandLaunch {
     var ahead: ArraySlice<String> = []
     while offset < source.count {
       ahead += try await source.items(after: offset + ahead.count, having: ahead.count, least: work.batchSize)
-      let batch = Array(ahead.prefix(work.batchSize))
+      let batch = Array(ahead.prefix(min(work.batchSize, source.count - offset)))
       ahead = ahead.dropFirst(batch.count)
       let (end, held) = (offset + batch.count, ahead.count)
       // The items of the next batches are fetched while this batch runs.
@@ -33,28 +34,40 @@ extension CommandLaunch {
   }
 }
 
-/// The items of a request: computed from the definition, or read from the store.
+/// The items of a launch's shard, or of the whole request: computed from the definition, or read from the store.
 struct ItemSource: Sendable {
-  let count: Int
   let batchSize: Int
+  private let runtime: any CommandRuntime
+  /// How many items the request has.
+  private let total: Int
   private let fetch: @Sendable (Range<Int>) async throws -> [String]
 
   /// Lists the items and freezes them in the store first, if no earlier launch has done so.
   init(_ items: Items, launch: CommandLaunch) async throws {
     batchSize = launch.work.batchSize
+    let runtime = launch.runtime
+    self.runtime = runtime
     if let computed = items.computedCount {
-      count = computed
+      total = computed
       fetch = { items.computed($0) }
       return
     }
-    let runtime = launch.runtime
     if let frozen = runtime.frozenItems {
-      count = frozen
+      total = frozen
+    } else if let end = runtime.shard?.end {
+      // Another launch has frozen the items and they were cut into shards.
+      total = Int(end)
     } else {
-      count = try await ItemExpansion.open(items, launch: launch).freeze(runtime)
+      total = try await ItemExpansion.open(items, launch: launch).freeze(runtime)
     }
     fetch = { try await Self.pages($0, of: runtime) }
   }
+
+  /// How many items are to be done, counted from the first one of the shard. A split makes the number smaller while the
+  /// launch runs.
+  var count: Int { runtime.shard?.length.map { Int($0) } ?? total }
+
+  private var first: Int { runtime.shard.map { Int($0.first) } ?? 0 }
 
   /// The store returns at most one page for each question.
   private static func pages(_ range: Range<Int>, of runtime: any CommandRuntime) async throws -> [String] {
@@ -65,12 +78,13 @@ struct ItemSource: Sendable {
     return items
   }
 
-  /// Returns more items from `start` on, if fewer than `least` are in memory and there are more. The number is enough
-  /// for four batches, but not more than 10,000 unless a single batch is larger, and at least a page.
+  /// Returns more items from `start` on, counted from the first one of the shard, if fewer than `least` are in memory
+  /// and there are more. The number is enough for four batches, but not more than 10,000 unless a single batch is
+  /// larger, and at least a page.
   func items(after start: Int, having: Int, least: Int) async throws -> [String] {
     let wanted = min(count - start, max(min(4 * batchSize, 10_000), batchSize, ItemPage.maximumItems))
     if having >= least || wanted <= 0 { return [] }
-    let items = try await fetch(start..<(start + wanted))
+    let items = try await fetch((first + start)..<(first + start + wanted))
     guard items.count == wanted else {
       throw CommandError(
         .badItems, "the store gave \(items.count) items from item \(start) on where \(wanted) were asked for")
