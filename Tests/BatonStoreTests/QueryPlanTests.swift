@@ -95,8 +95,8 @@ import Testing
       (.unsentBefore, "request_ended_steady (<expr><?"),
       (.endedBefore, "request_ended_steady (<expr><?"), (.oldestEnded, "request_ended_steady"),
       (.pendingInAll, "coordinator_unsettled"),
-      (.unsettled, "coordinator_unsettled"), (.readyClasses, "request_ready (definition=? AND priority>?)"),
-      (.readyClasses, "request_ready (definition>?)"),
+      (.unsettled, "coordinator_unsettled"), (.readyHeads, "request_ready (definition=? AND priority>?)"),
+      (.readyHeads, "request_ready (definition>?)"),
     ]
     for (query, index) in indexes {
       let plan = try await plan(query)

@@ -84,6 +84,8 @@ import Testing
       VALUES (1, 9223372036854775807, -9223372036854775808, '', 0);
     INSERT INTO payload (request, bytes) SELECT max(id), zeroblob(65536) FROM request;
     INSERT INTO completion (request, launches, state, ended_at) SELECT max(id), 1, 3, 1 FROM request;
+    INSERT INTO spread (request, lanes, shards, open, parked, running, launches, failed, cancelled, next_unit, end_unit,
+      size) SELECT max(id), 2, 3, 2, 1, 1, 4, 1, 0, 10, 20, 5 FROM request;
     INSERT INTO joining (request, position) SELECT max(id), 1 FROM request;
     INSERT INTO item_page (request, start, count, launch, bytes) SELECT max(id), 0, 0, 1, x'' FROM request;
     INSERT INTO output (request, launch, start, bytes) SELECT request, number, 0, x'00ff' FROM launch;

@@ -26,7 +26,7 @@ enum SpreadSchema {
     DROP INDEX request_number;
     DROP INDEX request_waiting;
     DROP INDEX request_live;
-    CREATE UNIQUE INDEX request_number ON request (identifier, number) WHERE head IS NULL;
+    CREATE UNIQUE INDEX request_number ON request (identifier, number, shard);
     CREATE UNIQUE INDEX request_waiting ON request (identifier) WHERE launches = 0 AND state <= 1 AND head IS NULL;
     CREATE UNIQUE INDEX request_live ON request (identifier) WHERE launches > 0 AND state <= 2 AND head IS NULL;
     CREATE UNIQUE INDEX request_shard ON request (head, shard) WHERE head IS NOT NULL;

@@ -62,7 +62,7 @@ enum PostgresSchema {
       """,
       """
       DROP INDEX IF EXISTS request_number;
-      CREATE UNIQUE INDEX request_number ON request (identifier, number) WHERE head IS NULL
+      CREATE UNIQUE INDEX request_number ON request (identifier, number, shard)
       """,
       """
       DROP INDEX IF EXISTS request_waiting;

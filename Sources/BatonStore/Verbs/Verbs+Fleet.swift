@@ -88,7 +88,8 @@ extension Verbs {
     }
     guard let store else { throw StoreError.unnamed }
     let running = try prepare(.running).all(row: Self.running)
-    let ready = try readyClasses()
+    let first = try readyHeads()
+    let ready = first.keys.sorted()
     var definitions: [DefinitionID: Definition] = [:]
     for id in Set(ready.map(\.definition) + running.map(\.requirementClass.definition)) {
       definitions[id] = try knownDefinition(id).definition
@@ -96,21 +97,15 @@ extension Verbs {
     return FleetRecord(
       storeIncarnation: store.incarnation, isPaused: store.isPaused, epoch: tenure?.epoch ?? 0, steward: store.steward,
       definitionsVersion: store.definitions, hosts: try hosts(), running: running,
-      readyClasses: ready, firstReady: try firstReady(of: ready), definitions: definitions, nextDue: try nextDue(),
+      readyClasses: ready, firstReady: first, definitions: definitions, nextDue: try nextDue(),
       use: try patternUses(),
       usualBatches: try usualBatches(), lastUses: try lastUses(), clock: try clock())
   }
 
   package func ready() throws -> ReadyRecord {
     try flush()
-    let classes = try readyClasses()
-    return ReadyRecord(classes: classes, first: try firstReady(of: classes), nextDue: try nextDue())
-  }
-
-  private func firstReady(of classes: [RequirementClass]) throws -> [RequirementClass: WaitingHead] {
-    var found: [RequirementClass: WaitingHead] = [:]
-    for one in classes { found[one] = try firstReady(of: one) }
-    return found
+    let first = try readyHeads()
+    return ReadyRecord(classes: first.keys.sorted(), first: first, nextDue: try nextDue())
   }
 
   private func hosts() throws -> [HostRecord] {
@@ -126,14 +121,16 @@ extension Verbs {
     }
   }
 
-  /// The classes that have a ready request. Steps from class to class through the index of ready requests with two
-  /// lookups per class, so the cost does not depend on the number of ready requests.
-  func readyClasses() throws -> [RequirementClass] {
-    try prepare(.readyClasses).all(row: Self.requirementClass).sorted()
-  }
-
-  private static func requirementClass(_ row: Columns) -> RequirementClass {
-    RequirementClass(definition: DefinitionID(row.int64(0)), priority: Priority(code: row.int(1)))
+  /// The first ready request of each class that has one. Steps from class to class through the index of ready requests
+  /// with two lookups per class, so the cost does not depend on the number of ready requests.
+  func readyHeads() throws -> [RequirementClass: WaitingHead] {
+    let heads = try prepare(.readyHeads).all { row in
+      (
+        RequirementClass(definition: DefinitionID(row.int64(0)), priority: Priority(code: row.int(1))),
+        WaitingHead(RequestID(row.int64(2)), since: row.optionalTime(3))
+      )
+    }
+    return Dictionary(heads) { first, _ in first }
   }
 
   private static func running(_ row: Columns) -> RunningRecord {
@@ -161,19 +158,20 @@ extension Query {
       JOIN identifier i ON i.id = r.identifier
     WHERE l.ended_at IS NULL ORDER BY l.request
     """)
-  static let readyClasses = Query(
+  static let readyHeads = Query(
     """
-    WITH RECURSIVE ready (definition, priority) AS (
+    WITH RECURSIVE ready (id, definition, priority) AS (
       SELECT * FROM (
-        SELECT definition, priority FROM request WHERE state = 1 ORDER BY definition, priority LIMIT 1) AS lowest
+        SELECT id, definition, priority FROM request WHERE state = 1 ORDER BY definition, priority, id LIMIT 1) AS lowest
       UNION ALL
-      SELECT r.definition, r.priority FROM ready JOIN request r ON r.id = coalesce(
+      SELECT r.id, r.definition, r.priority FROM ready JOIN request r ON r.id = coalesce(
         (SELECT n.id FROM request n
          WHERE n.state = 1 AND n.definition = ready.definition AND n.priority > ready.priority
-         ORDER BY n.priority LIMIT 1),
+         ORDER BY n.priority, n.id LIMIT 1),
         (SELECT n.id FROM request n WHERE n.state = 1 AND n.definition > ready.definition
-         ORDER BY n.definition, n.priority LIMIT 1))
+         ORDER BY n.definition, n.priority, n.id LIMIT 1))
     )
-    SELECT definition, priority FROM ready
+    SELECT r.definition, r.priority, r.id, CASE WHEN r.is_dated = 0 OR r.launches > 0 THEN r.eligible_at END
+    FROM ready JOIN request r ON r.id = ready.id
     """)
 }

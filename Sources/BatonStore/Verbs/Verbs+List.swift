@@ -43,8 +43,8 @@ extension Verbs {
 
   /// The ready classes whose definitions may have identifiers of this pattern.
   private func readyClasses(for pattern: IdentifierPattern?) throws -> [RequirementClass] {
-    guard let pattern else { return try readyClasses() }
-    return try readyClasses().filter { requirementClass in
+    guard let pattern else { return try readyHeads().keys.sorted() }
+    return try readyHeads().keys.sorted().filter { requirementClass in
       let own = try knownDefinition(requirementClass.definition).definition.pattern
       return own.covers(pattern) || pattern.covers(own)
     }

@@ -8,7 +8,7 @@ CREATE INDEX request_eligible ON request (eligible_at) WHERE state = 0;
 CREATE INDEX request_ended_steady ON request (coalesce(ended_steady, ended_at)) WHERE ended_at IS NOT NULL;
 CREATE INDEX request_host ON request (host) WHERE host IS NOT NULL;
 CREATE UNIQUE INDEX request_live ON request (identifier) WHERE launches > 0 AND state <= 2 AND head IS NULL;
-CREATE UNIQUE INDEX request_number ON request (identifier, number) WHERE head IS NULL;
+CREATE UNIQUE INDEX request_number ON request (identifier, number, shard);
 CREATE INDEX request_open_shard ON request (head) WHERE head IS NOT NULL AND state <= 2;
 CREATE INDEX request_ready ON request (definition, priority) WHERE state = 1;
 CREATE INDEX request_scheduled ON request (id) WHERE state = 0;
