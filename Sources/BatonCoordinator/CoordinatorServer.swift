@@ -278,6 +278,13 @@ package struct CoordinatorServer: Service {
 
   private var owner: Gate.Proof { .owner(token: token, name: OwnUser.name) }
 
+  /// Without the note, the replacement of the root takes one more start, which is no reason to serve nothing.
+  private func noteServing() {
+    do { try identities.noteServing() } catch {
+      logger.warning("it was not noted that operators can learn the fleet's next root: \(error)")
+    }
+  }
+
   /// Serves the coordinator's own user through the socket, and says that the server is ready when everything listens.
   private func serveOwnUser() async throws {
     guard let workers = await workersAddress.receive()?.first else { return try Task.checkCancellation() }
@@ -294,6 +301,7 @@ package struct CoordinatorServer: Service {
       bound.https = https
     }
     try Task.checkCancellation()
+    noteServing()
     let folder: String
     do {
       folder = try folders.own()

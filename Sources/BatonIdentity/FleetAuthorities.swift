@@ -6,8 +6,9 @@ package import X509
 ///
 /// A root is replaced in two starts of the coordinator. `rotate` writes the next authority beside the present one. From
 /// the next start on, hosts are given certificates of the next authority, and both roots to trust, while coordinators
-/// still show certificates of the present one, because there are hosts that know no other root. At the first start at
-/// which no host has a certificate of the present authority any more, the next one takes its place.
+/// still show certificates of the present one, because there are hosts that know no other root. At the first later start
+/// at which every host has a certificate of the next authority, the next one takes its place. The first start never ends
+/// the replacement, because operators learn the next root while it serves.
 ///
 /// Both are in one file of the coordinator's data folder: root certificates and keys (PEM), the present one first. A
 /// user who has this file can admit hosts to the fleet and can be its coordinator. Without it no host can join or renew
@@ -60,6 +61,23 @@ package struct FleetAuthorities: Sendable {
     try completed.write(dataFolder: dataFolder)
     return completed
   }
+
+  /// Notes durably that a coordinator of this data folder has listened with both roots known. The note names the next
+  /// root, so that it counts for no later one.
+  package func noteServing(dataFolder: String) throws(IdentityError) {
+    guard let next, try !haveServed(dataFolder: dataFolder) else { return }
+    try PrivateFile.write(Array("\(next.pin)\n".utf8), to: Self.servedPath(dataFolder))
+  }
+
+  /// Whether a coordinator of this data folder has listened with both of these roots known.
+  package func haveServed(dataFolder: String) throws(IdentityError) -> Bool {
+    guard let next, let bytes = try PrivateFile.read(Self.servedPath(dataFolder)) else { return false }
+    return bytes == Array("\(next.pin)\n".utf8)
+  }
+
+  /// The file that names the next root with which a coordinator has listened. Without the file, the replacement of the
+  /// root takes one more start.
+  private static func servedPath(_ dataFolder: String) -> String { dataFolder + "/next-root" }
 
   /// The authorities of this data folder; `nil` if it has none.
   package static func read(dataFolder: String) throws(IdentityError) -> FleetAuthorities? {

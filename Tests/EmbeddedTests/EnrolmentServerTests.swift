@@ -264,4 +264,48 @@ struct EnrolmentServerTests {
       await place.expectRefusal(of: forged, "signed by the old authority")
     }
   }
+
+  @Test(
+    "A rotation without hosts: the first start serves with both roots, the second drops the old one")
+  func rotationWithoutHosts() async throws {
+    try await Self.withFleetFolder { folder, store in
+      try await ServedFleet.serving(in: folder, store: store) { _ = try await $0.coordinator.rotateRoot() }
+      for roots in [2, 1] {
+        try await ServedFleet.serving(in: folder, store: store) { place in
+          let fleet = try await place.coordinator.fleet()
+          #expect(fleet.roots.count == roots)
+        }
+      }
+    }
+  }
+
+  @Test("A rotation soon after another one waits for each host: a certificate of the root before does not count")
+  func secondRotation() async throws {
+    try await Self.withFleetFolder { folder, store in
+      try await ServedFleet.serving(in: folder, store: store) { place in
+        _ = try await place.joined("desk")
+        _ = try await place.coordinator.rotateRoot()
+      }
+      // The first rotation is over. The host has valid certificates of both roots.
+      try await ServedFleet.serving(in: folder, store: store) { _ = try await $0.joined("desk") }
+      try await ServedFleet.serving(in: folder, store: store) { place in
+        #expect(try await place.coordinator.fleet().roots.count == 1)
+        _ = try await place.coordinator.rotateRoot()
+      }
+      for _ in 1...2 {
+        try await ServedFleet.serving(in: folder, store: store) { place in
+          let fleet = try await place.coordinator.fleet()
+          #expect(fleet.roots.count == 2 && fleet.hostsOfOldRoot == 1)
+        }
+      }
+    }
+  }
+
+  private static func withFleetFolder(_ body: (_ folder: String, _ store: String) async throws -> Void) async throws {
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await body(folder, folder + "/store")
+  }
 }

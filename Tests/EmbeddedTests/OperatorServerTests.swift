@@ -271,6 +271,25 @@ struct OperatorServerTests {
     }
   }
 
+  @Test(
+    "A submission that is refused for all its orders has failed; one that is refused for some is done"
+  )
+  func refusedSubmissions() async throws {
+    try await ServedFleet.serving { place in
+      try await place.job("com.a.*")
+      let token = try await place.credential("alice", [.submit])
+      try await place.asOperator(token) { api in
+        let known = SubmissionOrder(id: "one", identifier: JobIdentifier("com.a.x")!)
+        let unknown = SubmissionOrder(id: "two", identifier: JobIdentifier("com.none")!)
+        _ = try await api.submit([unknown], by: "alice")
+        _ = try await api.submit([known, unknown], by: "alice")
+      }
+      let rows = try await place.coordinator.audit(AuditFilter(actor: "alice"), after: 0, limit: 10)
+      #expect(rows.map(\.entry.outcome) == [.failed, .done])
+      #expect(rows.first?.entry.detail == Refusal.Kind.notPermitted.rawValue)
+    }
+  }
+
   // MARK: Ends
 
   @Test("A stream ends when its credential is revoked or has ended", .refuses(20), arguments: [true, false])

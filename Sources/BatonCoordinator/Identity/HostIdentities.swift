@@ -60,8 +60,9 @@ package final class HostIdentities: Sendable {
   package var authorities: FleetAuthorities { state.withLock { $0.authorities } }
 
   /// Takes over the certificates of the store. One that the file of revocations names stays revoked, even if an older
-  /// copy of the store has been put back. If the root is being replaced and no host needs the present one any more, the
-  /// next one takes its place. Call it before the coordinator listens.
+  /// copy of the store has been put back. If the root is being replaced, a coordinator has listened with both roots known
+  /// since then, and no host needs the present one any more, the next one takes its place. Call it before the
+  /// coordinator listens.
   /// - Returns: whether the root was replaced.
   @discardableResult
   package func load(_ certificates: [HostCertificate], at now: Timestamp) throws(IdentityError) -> Bool {
@@ -69,7 +70,9 @@ package final class HostIdentities: Sendable {
       for certificate in certificates { state.certificates[certificate.serial] = certificate }
     }
     let known = authorities
-    guard known.next != nil, hostsOfPresentRoot(at: now).isEmpty else { return false }
+    guard known.next != nil, try known.haveServed(dataFolder: dataFolder), hostsWithoutNextRoot(at: now).isEmpty else {
+      return false
+    }
     let completed = try known.completed(dataFolder: dataFolder)
     state.withLock { $0.authorities = completed }
     return true
@@ -99,7 +102,7 @@ package final class HostIdentities: Sendable {
   /// What a client needs to know about the fleet.
   package func description(at now: Timestamp) -> FleetDescription {
     let authorities = authorities
-    let old = authorities.next == nil ? 0 : hostsOfPresentRoot(at: now).count
+    let old = hostsWithoutNextRoot(at: now).count
     let roots = authorities.roots.compactMap { try? $0.der }
     return state.withLock { state in
       FleetDescription(
@@ -213,17 +216,29 @@ package final class HostIdentities: Sendable {
 
   // MARK: Replacing the root
 
-  /// The hosts that have a valid certificate of the present root, and none of the next one: they know no other root.
-  func hostsOfPresentRoot(at now: Timestamp) -> [HostName] {
+  /// The hosts whose newest valid certificate is not of the next root: they may know only the root that is being
+  /// replaced, or even one before it. Empty if the root is not being replaced.
+  func hostsWithoutNextRoot(at now: Timestamp) -> [HostName] {
+    guard let next = authorities.next else { return [] }
     let valid = state.withLock { state in state.certificates.values.filter { state.valid($0.serial, at: now) != nil } }
-    var old: Set<HostName> = []
-    var new: Set<HostName> = []
+    var newest: [HostName: (beginning: Timestamp, isOfNext: Bool)] = [:]
     for certificate in valid {
       guard let parsed = try? Certificate(der: certificate.der) else { continue }
-      if authorities.present.hasSigned(parsed) { old.insert(certificate.host) } else { new.insert(certificate.host) }
+      let (beginning, isOfNext) = (parsed.beginning, next.hasSigned(parsed))
+      // Certificates count whole seconds. Of two that begin in the same second, the one of the next root is newer.
+      if let known = newest[certificate.host],
+        (known.beginning, known.isOfNext ? 1 : 0) >= (beginning, isOfNext ? 1 : 0)
+      {
+        continue
+      }
+      newest[certificate.host] = (beginning, isOfNext)
     }
-    return old.subtracting(new).sorted { $0.rawValue < $1.rawValue }
+    return newest.filter { !$0.value.isOfNext }.keys.sorted { $0.rawValue < $1.rawValue }
   }
+
+  /// Notes durably that this coordinator has listened with both roots known, so that a later start may drop the old
+  /// one. Call it when the coordinator listens; it does nothing if the root is not being replaced.
+  func noteServing() throws(IdentityError) { try authorities.noteServing(dataFolder: dataFolder) }
 
   /// A host whose certificate has ended at most `HostCertificate.rejoinTime` ago, and was not revoked.
   func rejoining(_ der: [UInt8], at now: Timestamp) -> HostCertificate? {

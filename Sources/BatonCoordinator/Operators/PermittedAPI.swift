@@ -134,11 +134,19 @@ struct PermittedAPI: OperatorAPI {
       let names = Set(permitted.map(\.identifier)).sorted().map(\.rawValue).joined(separator: " ")
       results = try await changing("Submit", names, claiming: principal) {
         try await api.submit(permitted, by: caller.principal(claiming: principal))
+      } nothing: {
+        Self.refusals($0)
       }
       if caller.limits != nil { results = zip(permitted, results).map(Self.withoutNames) }
     }
     var answers = results[...]
     return orders.map { caller.covers($0.identifier) ? answers.removeFirst() : Self.unknown($0.identifier) }
+  }
+
+  /// The codes of the refusals, if every order was refused.
+  private static func refusals(_ results: [SubmissionResult]) -> String? {
+    let codes = results.compactMap { if case .refused(let code, _) = $0 { code } else { nil } }
+    return codes.count == results.count ? Set(codes).sorted().joined(separator: " ") : nil
   }
 
   private static func unknown(_ identifier: JobIdentifier) -> SubmissionResult {
