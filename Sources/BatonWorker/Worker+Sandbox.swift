@@ -19,9 +19,12 @@ extension Worker {
     let settings = configuration.sandbox
     let sandbox = await SandboxProbe.look(helper: settings.helper, required: settings.required)
     let hidden = configuration.hidden(folders, environment: ProcessInfo.processInfo.environment)
+    // A command may replace a symbolic link that leads to a hidden path. The path that it leads to now stays hidden.
+    let real = hidden.compactMap { SystemCall.realPath(of: $0) }.filter { !hidden.contains($0) }
+    let places = [folders.data, settings.secretFolder.path].compactMap { FolderPlace($0) }
     state.withLock { state in
       state.core.announce(sandbox)
-      state.hidden = hidden
+      (state.hidden, state.places) = (hidden + real, places)
     }
     guard let required = sandbox.required, sandbox.available.map({ $0 < required }) ?? true else { return }
     logger.warning(
@@ -32,11 +35,13 @@ extension Worker {
   /// have started, with another data folder, since the last one.
   func confinement(of work: Work, _ capabilities: Capabilities) -> CommandConfinement {
     let environment = ProcessInfo.processInfo.environment
-    return CommandConfinement(
+    var confinement = CommandConfinement(
       permissions: capabilities.permissions ?? CommandPermissions(), helper: configuration.sandbox.helper,
       level: capabilities.sandbox?.level(for: work),
       hidden: state.withLock { $0.hidden } + RuntimeFolders(environment: environment).dataFolders,
       secrets: configuration.sandbox.secretFolder)
+    confinement.places = state.withLock { $0.places }
+    return confinement
   }
 }
 

@@ -76,6 +76,8 @@ public final class Worker: Service {
     var limit: CPULimit?
     /// What commands must not open.
     var hidden: [String] = []
+    /// The folders of those that must not be replaced while the worker runs.
+    var places: [FolderPlace] = []
     /// `true` when the worker is about to end. No connection is opened after that.
     var isEnding = false
     /// The problems of the connection that were logged last, at most as many as there are addresses; empty while the

@@ -39,7 +39,8 @@ int separate_mounts(void);
 void make_place(const char *path, int is_folder);
 
 /// Puts an empty folder over each hidden folder, and an empty file over each hidden file. What is kept is put back into
-/// its place. It needs `separate_mounts` or `separate` before. The working directory has to be entered again, because
+/// its place. The folders above what is hidden can be neither renamed nor removed, where the user could do that. It needs
+/// `separate_mounts` or `separate` before. The working directory has to be entered again, because
 /// it is in the mounts from before.
 struct problem hide_with_mounts(const struct paths *hidden, const struct paths *kept);
 

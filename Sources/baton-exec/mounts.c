@@ -88,10 +88,47 @@ static int is_covered(const struct paths *hidden, size_t index) {
   return 0;
 }
 
+// Whether the command's user could rename or remove what is in the folder. Its owner may give itself the right to.
+static int can_change(const char *folder) {
+  struct stat status;
+  return (lstat(folder, &status) == 0 && status.st_uid == geteuid()) || access(folder, W_OK) == 0;
+}
+
+// Whether the folder leads also to a hidden path that was named before.
+static int is_pinned(const struct paths *hidden, size_t index, const char *folder) {
+  for (size_t other = 0; other < index; other++)
+    if (!is_covered(hidden, other) && is_in(hidden->list[other], folder)) return 1;
+  return 0;
+}
+
+// Mounts the folders above a hidden path on themselves, from the top down. A mount point can be neither renamed nor
+// removed. Otherwise the command could move such a folder away, and the hidden path of the next fence would lead to
+// another folder. Root, which may become another user, can change every folder.
+static struct problem pin_parents(const struct paths *hidden, size_t index) {
+  const char *path = hidden->list[index];
+  char folder[PATH_MAX], parent[PATH_MAX] = "/";
+  if (strlen(path) >= sizeof folder) return (struct problem){"a path to hide", ENAMETOOLONG};
+  for (size_t length = 1; path[length] != 0; length++) {
+    if (path[length] != '/') continue;
+    memcpy(folder, path, length);
+    folder[length] = 0;
+    // The mount takes along what is mounted below: without it, a user namespace refuses the mount.
+    if (can_change(parent) && !is_pinned(hidden, index, folder) &&
+        mount(folder, folder, NULL, MS_BIND | MS_REC, NULL) != 0)
+      return (struct problem){"a mount that keeps a folder in its place", errno};
+    strcpy(parent, folder);
+  }
+  return (struct problem){NULL, 0};
+}
+
 struct problem hide_with_mounts(const struct paths *hidden, const struct paths *kept) {
   int descriptors[16];
   char source[64];
   struct stat status;
+  struct problem problem = {NULL, 0};
+  for (size_t index = 0; index < hidden->count && problem.what == NULL; index++)
+    if (!is_covered(hidden, index)) problem = pin_parents(hidden, index);
+  if (problem.what != NULL) return problem;
   if (kept->count > sizeof descriptors / sizeof descriptors[0]) return (struct problem){"paths to keep", E2BIG};
   for (size_t index = 0; index < kept->count; index++)
     if ((descriptors[index] = open(kept->list[index], O_PATH | O_NOFOLLOW | O_CLOEXEC)) < 0)

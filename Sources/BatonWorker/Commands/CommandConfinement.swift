@@ -8,6 +8,8 @@ package struct CommandConfinement: Sendable {
   package var helper: String?
   package var level: SandboxLevel?
   package var hidden: [String]
+  /// The hidden folders that have to be the same ones as at the worker's start.
+  package var places: [FolderPlace] = []
   /// Where the secrets are that the owner permits.
   package var secrets: SecretFolder
 
@@ -25,6 +27,15 @@ package struct CommandConfinement: Sendable {
 
   /// Lets a command do what the worker's user may do.
   package static let none = CommandConfinement()
+
+  /// Throws if another folder has taken the place of a hidden one: the fence would hide the wrong folder.
+  func demandPlaces(on host: HostName) throws(CommandError) {
+    guard level != nil, let lost = places.first(where: { !$0.isUnchanged }) else { return }
+    throw CommandError(
+      .host,
+      "\(host) runs no command: \(lost.path), which is hidden from commands, is not the folder that it was when the "
+        + "worker started. Put that folder back, or start the worker again")
+  }
 
   /// The fence for a command; `nil` if nothing is limited.
   /// - Parameters:

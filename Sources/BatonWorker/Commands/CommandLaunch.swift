@@ -73,6 +73,7 @@ struct CommandLaunch: Sendable {
     _ invocation: Invocation, during: @escaping @Sendable (RunningProcess) async -> Void = { _ in }
   ) async throws {
     if stop.isStopped { throw CommandExpired(isGraceful: true) }
+    try runner.confinement.demandPlaces(on: runner.host)
     let tail = OutputTail()
     let outcome = try await start(invocation, during: during, tail: tail)
     try CommandVerdict(outcome, wasStopped: stop.isStopped).check {

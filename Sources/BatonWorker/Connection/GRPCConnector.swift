@@ -15,6 +15,8 @@ package final class GRPCConnector: Connector {
   private let tokenFile: String?
   private let dataFolder: String
   private let renewal: Renewal
+  /// Whether the host had joined a fleet when the worker started.
+  private let hasJoined: Bool
 
   /// Throws `WorkerError` if an address of a coordinator is wrong, or if it is not a loopback address and the host has
   /// not joined a fleet (promise P14).
@@ -29,7 +31,7 @@ package final class GRPCConnector: Connector {
     } catch {
       throw WorkerError("the coordinator's address is wrong: \(error)")
     }
-    let hasJoined = (try? HostIdentity.read(dataFolder: configuration.dataFolder)) != nil
+    hasJoined = (try? HostIdentity.read(dataFolder: configuration.dataFolder)) != nil
     if !hasJoined, let refusal = addresses.all.lazy.compactMap(\.refusal).first { throw WorkerError(refusal) }
     addresses.shuffle(using: &generator)
     self.addresses = Mutex(addresses)
@@ -62,6 +64,10 @@ package final class GRPCConnector: Connector {
             try await serve(connection, Baton_V1_Workers.Client(wrapping: client), [:], renewing: true, body)
           }
         }
+      } else if hasJoined {
+        throw ConnectionError(
+          "\(HostIdentity.path(dataFolder: dataFolder)) is gone, with which this host proves who it is: put the file "
+            + "or its folder back, or join the fleet again")
       } else {
         try await CoordinatorClient.withLoopClient(endpoint, tokenFile: tokenFile) { [self] client, metadata in
           try await serve(connection, Baton_V1_Workers.Client(wrapping: client), metadata, renewing: false, body)

@@ -146,6 +146,63 @@ struct FenceTests {
     #expect(FileManager.default.fileExists(atPath: fixture.directory + "/made.txt"))
   }
 
+  /// A worker's data folder three folders below one that commands may write to.
+  private func below(_ root: String, _ level: SandboxLevel) throws -> CommandConfinement {
+    try FileManager.default.createDirectory(atPath: root + "/work/a/b/desk", withIntermediateDirectories: true)
+    try SystemCall.write(Array("key".utf8), to: root + "/work/a/b/desk/identity.json")
+    return CommandConfinement(
+      helper: Fence.besideThisProgram, level: level, hidden: [root + "/data", root + "/work/a/b/desk"])
+  }
+
+  @Test(
+    "a batch moves no folder away that leads to a hidden one, so that the next batch could read it", .refuses(30),
+    .enabled(if: ThisMachine.hasPerl))
+  func moved() async throws {
+    let script = """
+      if [ -e second ]; then ! grep -q . a2/b/desk/identity.json; exit; fi
+      echo > second
+      perl -e 'rename "a", "a2"' && mkdir -p a/b/desk
+      true
+      """
+    for level in await ThisMachine.levels() {
+      let fixture = try CommandFixture { (try? below($0, level)) ?? .none }
+      try await fixture.run(fixture.shell(script, items: .range(1...2)))
+      #expect(fixture.names(in: fixture.directory).sorted() == ["a", "second"], "\(level)")
+      #expect(fixture.names(in: fixture.directory + "/a/b/desk") == ["identity.json"], "\(level)")
+    }
+  }
+
+  @Test(
+    "neither renames nor removes a folder that leads to a hidden one", .refuses(30), .enabled(if: ThisMachine.hasPerl),
+    arguments: ["a", "a/b", "a/b/desk"])
+  func pinned(folder: String) async throws {
+    let script = """
+      echo x > f && mv f g && mkdir d && mv g d/g && mv d e && [ -e e/g ] || exit 2
+      perl -e 'use Errno; (!rename(shift, "x") && $!{EBUSY}) or exit 3' \(folder)
+      perl -e 'use Errno; (!rmdir(shift) && $!{EBUSY}) or exit 4' \(folder)
+      """
+    for level in await ThisMachine.levels() {
+      let fixture = try CommandFixture { (try? below($0, level)) ?? .none }
+      try await fixture.run(fixture.shell(script, items: .range(1...1)))
+      #expect(SystemCall.exists(fixture.directory + "/a/b/desk/identity.json"), "\(level)")
+    }
+  }
+
+  @Test("does not run if a hidden folder is another one than at the worker's start", .refuses(33))
+  func replaced() async throws {
+    let fixture = try CommandFixture { root in
+      var confinement = CommandFixture.fenced(root)
+      confinement.places = [FolderPlace(root + "/kept"), FolderPlace(root + "/data")].compactMap(\.self)
+      return confinement
+    }
+    try await fixture.run(fixture.shell("true", items: .range(1...1)))
+    try FileManager.default.moveItem(atPath: fixture.folders.data, toPath: fixture.root + "/moved")
+    _ = try WorkerFolders(data: fixture.folders.data)
+    let error = try await fixture.failure(fixture.shell("echo x > ran", items: .range(1...1)))
+    #expect(error.code == .host && error.message.contains("is not the folder that it was"))
+    #expect(fixture.names(in: fixture.directory).isEmpty)
+  }
+
   @Test("makes no dangerous call", .refuses(30), .enabled(if: ThisMachine.hasPerl), arguments: Attack.calls)
   func calls(attack: Attack) async throws {
     try await expectRefusal(of: attack.script)
