@@ -43,8 +43,8 @@ package enum TokenFile {
   ) throws -> String {
     let path = dataFolder + "/token"
     let advice =
-      "write the token that the workers use into the file again (mode 0600). Or remove the file: the coordinator then "
-      + "makes a new token, which has to be copied to every worker and client on other machines"
+      "remove the file and start the coordinator again, which then makes a new token. Commands and workers of its "
+      + "own user find the new token by themselves; those that read a copy (BATON_TOKEN_FILE) need a new copy"
     if let token = try contents(of: path, orElse: advice) { return token }
     let token = drawn()
     try write(token, to: path, sync: sync)
