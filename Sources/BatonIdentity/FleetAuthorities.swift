@@ -6,9 +6,9 @@ package import X509
 ///
 /// A root is replaced in two starts of the coordinator. `rotate` writes the next authority beside the present one. From
 /// the next start on, hosts are given certificates of the next authority, and both roots to trust, while coordinators
-/// still show certificates of the present one, because there are hosts that know no other root. At the first later start
-/// at which every host has a certificate of the next authority, the next one takes its place. The first start never ends
-/// the replacement, because operators learn the next root while it serves.
+/// still show certificates of the present one, because there are hosts that know no other root. At the first later
+/// start at which every host has a certificate of the next authority, the next one takes its place. The first start
+/// never ends the replacement, because operators learn the next root while it serves.
 ///
 /// Both are in one file of the coordinator's data folder: root certificates and keys (PEM), the present one first. A
 /// user who has this file can admit hosts to the fleet and can be its coordinator. Without it no host can join or renew

@@ -60,8 +60,8 @@ package final class HostIdentities: Sendable {
   package var authorities: FleetAuthorities { state.withLock { $0.authorities } }
 
   /// Takes over the certificates of the store. One that the file of revocations names stays revoked, even if an older
-  /// copy of the store has been put back. If the root is being replaced, a coordinator has listened with both roots known
-  /// since then, and no host needs the present one any more, the next one takes its place. Call it before the
+  /// copy of the store has been put back. If the root is being replaced, this coordinator has listened with both roots,
+  /// and every host has a certificate of the next one, the next one takes the present one's place. Call it before the
   /// coordinator listens.
   /// - Returns: whether the root was replaced.
   @discardableResult
