@@ -75,7 +75,8 @@ struct StoreMoveCommand: AsyncParsableCommand, Sendable {
     var place = StorePlace(to)
     if case .folder(let path) = place { place = .folder(StateFolder.absolute(path, in: environment)) }
     let meter = MoveMeter(console)
-    let summary = try await racing(interruption: { meter.interruption }) { [place] in
+    let interruption: @Sendable () -> String = { meter.interruption }
+    let summary = try await racing(interruption: interruption) { [place] in
       try await isStopped ? move(to: place, environment, meter) : ask(to: place, meter)
     }
     meter.finish()
