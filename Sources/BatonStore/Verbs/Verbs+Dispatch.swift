@@ -146,12 +146,13 @@ extension Verbs {
   }
 
   /// The oldest ready requests of the class, one more than there are places. Requests whose date has not come are
-  /// scheduled again, and their times are joined into `due`.
+  /// scheduled again, and their times are joined into `due`. Shards without a lane wait for one again.
   private func ready(
     for claim: Claim, on host: Int64, putBack due: inout NextDue, at now: Moment
   ) throws -> [Candidate] {
     for _ in 0..<Self.largestPutBack {
       let found = try oldestReady(claim, on: host)
+      if try parkBeyondLanes(found) { continue }
       let early = found.filter { $0.isEarly(at: now) }
       if early.isEmpty { return found }
       for candidate in early { due.join(try putBack(candidate, at: now)) }

@@ -56,11 +56,12 @@ extension Verbs {
   }
 
   /// Takes lanes away from the last shards, while more are in use than there are. A shard that runs gives its lane back
-  /// when its launch has ended (`settleShard`).
+  /// when its launch has ended (`settleShard`). A shard that backs off keeps its lane: a shard that waits for a lane has
+  /// no time of its own, and it would start again before its backoff ends (promise P7).
   private func takeLanes(_ row: inout SpreadRow, at now: Moment) throws -> [ShardStop] {
     guard row.lanesInUse > row.lanes else { return [] }
     var stops: [ShardStop] = []
-    let inUse = try openShards(of: row.head).filter { !$0.isParked }
+    let inUse = try openShards(of: row.head).filter { !$0.isParked && $0.state != .scheduled }
     // Those that do not run lose nothing.
     let ordered = inUse.filter { $0.state == .running } + inUse.filter { $0.state != .running }
     for shard in ordered.reversed() where row.lanesInUse - stops.count > row.lanes {
@@ -77,6 +78,30 @@ extension Verbs {
   private func park(_ shard: OpenShard, _ row: inout SpreadRow, at now: Moment) throws {
     try prepare(.parkShard).run(Cause.backingOff.rawValue, Timestamp.distantFuture, shard.id)
     row.parked += 1
+  }
+
+  /// Lets shards wait for a lane that would start beyond the number of lanes. There are such shards only if an operator
+  /// has lowered the number while they backed off.
+  /// - Parameter found: ready requests and shards, in the order in which they would start.
+  /// - Returns: whether there were any.
+  func parkBeyondLanes(_ found: [Candidate]) throws -> Bool {
+    var rows: [RequestID: SpreadRow] = [:]
+    var isChanged = false
+    for candidate in found where candidate.shard != nil {
+      let head = candidate.head ?? candidate.request
+      var row = try rows[head] ?? knownSpread(of: head)
+      if row.running < row.lanes {
+        row.running += 1  // As if it had started. Only `parked` is stored.
+      } else {
+        try prepare(.parkShard).run(Cause.backingOff.rawValue, Timestamp.distantFuture, candidate.request.rawValue)
+        var stored = try knownSpread(of: head)
+        stored.parked += 1
+        try write(stored)
+        isChanged = true
+      }
+      rows[head] = row
+    }
+    return isChanged
   }
 
   // MARK: Cancelling
