@@ -26,7 +26,8 @@ extension Verbs {
   ) throws -> ShardEnd {
     var row = try knownSpread(of: request.whole)
     if fate.state.isEnded { try need(.shards(request.whole)) }
-    // An operator has lowered the number of lanes: this shard waits until one is free, unless it backs off (`takeLanes`).
+    // An operator has lowered the number of lanes: this shard waits until one is free, unless it backs off; see
+    // `takeLanes`.
     let parks = fate.state == .ready && row.lanesInUse > row.lanes
     if parks { row.parked += 1 }
     row.running -= 1

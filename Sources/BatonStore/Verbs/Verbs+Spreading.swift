@@ -56,8 +56,8 @@ extension Verbs {
   }
 
   /// Takes lanes away from the last shards, while more are in use than there are. A shard that runs gives its lane back
-  /// when its launch has ended (`settleShard`). A shard that backs off keeps its lane: a shard that waits for a lane has
-  /// no time of its own, and it would start again before its backoff ends (promise P7).
+  /// when its launch has ended (`settleShard`). A shard that backs off keeps its lane: a shard that waits for a lane
+  /// has no time of its own, and it would start again before its backoff ends (promise P7).
   private func takeLanes(_ row: inout SpreadRow, at now: Moment) throws -> [ShardStop] {
     guard row.lanesInUse > row.lanes else { return [] }
     var stops: [ShardStop] = []
