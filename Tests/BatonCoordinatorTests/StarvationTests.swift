@@ -3,7 +3,7 @@ import Testing
 
 @testable import BatonCoordinator
 
-/// On random fleets no request waits for ever while others run, whatever hosts come, go and drain.
+/// On random fleets no request waits for ever while others run, although hosts come, go and drain.
 @Suite struct StarvationTests {
   /// The seconds within which a wide request has to start: its priority rises twice, some wide ones go before it, and
   /// each of them waits for launches of at most 90 s. The last wide one comes after 600 s.
