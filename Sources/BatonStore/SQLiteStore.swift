@@ -119,7 +119,7 @@ package final class SQLiteStore: VerbStore {
   /// Checks the whole database for damage while it is in use. Throws `.corrupt` if it is damaged.
   package func verify() async throws {
     do {
-      try await database.read { try Self.lookThrough($0, "quick_check") }
+      try await readAll { try Self.lookThrough($0, "quick_check") }
     } catch {
       throw StoreError(anything: error)
     }
@@ -201,8 +201,18 @@ package final class SQLiteStore: VerbStore {
   func releaseBackup() { backup.withLock { $0 = nil } }
 
   /// Runs `body` on a reading connection, with one snapshot for as long as `body` runs.
+  ///
+  /// GRDB interrupts the statement that runs when the task is cancelled. The interruption is no failure of the disk,
+  /// which would end the process.
+  /// - Throws: what `body` throws; `CancellationError` if the task was cancelled; `.unavailable` if the store is being
+  ///   closed.
   func readAll<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    try await database.read(body)
+    do {
+      return try await database.read(body)
+    } catch let error as DatabaseError where [.SQLITE_INTERRUPT, .SQLITE_ABORT].contains(error.resultCode) {
+      if Task.isCancelled { throw CancellationError() }
+      throw StoreError(.unavailable, "The store is being closed and answers nothing more. Nothing was changed.")
+    }
   }
 
   /// Runs `body` in a transaction and blocks until it is committed. The simulation uses it, because it calls the verbs
@@ -249,7 +259,7 @@ package final class SQLiteStore: VerbStore {
 
   package func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
     do {
-      return try await database.read { [limits, cache] db in
+      return try await readAll { [limits, cache] db in
         try body(Verbs(db, limits: limits, cache: cache, queuesSpans: false, isShared: true))
       }
     } catch is CancellationError {

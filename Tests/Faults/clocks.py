@@ -22,6 +22,7 @@ def run(bench):
     change."""
     shim = Shim(bench)
     with Fleet(bench, environment=shim.environment) as fleet:
+        fleet.has_true_clock = False
         started(fleet, HOSTS)
         load, client, delayed = Load(fleet, at_once=2), Submitter(fleet), None
         client.start()

@@ -31,6 +31,8 @@ class Fleet:
         self.binaries = bench.binaries
         # Where operators are served and hosts join; 0 is any free port, and None is nowhere.
         self.operators = None
+        # Whether the times in the store can be compared. A row that moves clocks says no.
+        self.has_true_clock = True
         self.environment = {
             "PATH": os.environ["PATH"],
             # Some rows count the descriptors of the coordinator, and a crash must leave a core.

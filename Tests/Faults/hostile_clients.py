@@ -342,7 +342,7 @@ class Attacker:
         self.kinds = [
             self.listed_definition, self.listed_definition, self.listed_definition, self.drawn_definition,
             self.forged_message, self.forged_message, self.forged_message, self.taken_name, self.receipt_from_the_future,
-            self.oversized_hello, self.forged_principal, self.drawn_messages,
+            self.oversized_hello, self.forged_principal, self.drawn_messages, self.hasty_workers,
         ]  # fmt: skip
 
     def strike(self):
@@ -495,6 +495,13 @@ class Attacker:
         self.bench.expect((longest[1] or 0) < 64 << 10, f"{longest[1]} bytes of a hello are stored")
         self.look_at_hosts()
 
+    def hasty_workers(self):
+        """Workers that say hello and leave while the coordinator reads from the store for them."""
+        for _ in range(40):
+            worker = Stranger(self.fleet, self.new_name("hasty"), secret=self.random.randbytes(32))
+            worker.hear({WELCOME, REFUSED}, seconds=self.random.choice([0, 0.0005, 0.001, 0.002]))
+            worker.close()
+
     def forged_principal(self):
         principal = self.random.choice(["ada\n" + MARK, "\x1b[2J" + MARK, "x" * 256, "\u2028" + MARK])
         item = wire.field(1, self.new_name("poke")) + wire.field(2, self.job.identifier) + wire.field(7, 10)
@@ -536,7 +543,7 @@ class Attacker:
         if not self.fleet.runs:
             status = self.fleet.coordinator.returncode
             word = "trapped" if status in TRAPS else "ended"
-            return self.bench.violation(f"the coordinator {word} with {status}: {self.fleet.said()[-200:]!r}")
+            return self.bench.violation(f"the coordinator {word} with {status}: {self.fleet.said()[-1000:]!r}")
         self.look_at_hosts()
         grown = processes.resident_bytes(self.fleet.coordinator.pid) - self.before
         self.bench.figure("MiB that it grew", grown >> 20)

@@ -131,7 +131,8 @@ def shard_problems(fleet, job, request):
         found += [f"shard {shard}: {problem}" for problem in problems]
     if place != job.items:
         found.append(f"the shards end after {place} items of {job.items}")
-    if (most := most_at_once(fleet, request)) > job.lanes:
+    # The times of launches are those of the wall clock.
+    if fleet.has_true_clock and (most := most_at_once(fleet, request)) > job.lanes:
         found.append(f"{most} shards ran at once on {job.lanes} lanes")
     return found
 

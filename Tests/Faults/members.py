@@ -43,8 +43,7 @@ class Member(Fleet):
         super().__init__(bench, lease_seconds, {"BATON_STORE": address or server.store})
         # What only the coordinator has, and not its hosts and commands.
         self.own_environment = (environment or {}) | getattr(server, "login", {})
-        # Whether its wall clock says something else than those of other coordinators.
-        self.has_own_clock = environment is not None
+        self.has_true_clock = environment is None
         # Hosts find all coordinators by their sockets, which have to be in the folder that the hosts know.
         self.environment["XDG_RUNTIME_DIR"] = str(runtime)
         self.name = name
@@ -322,7 +321,7 @@ def check_launches(bench, fleet, new, kinds):
         " AND l.outcome IS DISTINCT FROM 'finished'")  # fmt: skip
     bench.expect(not ended or ENDS_LAUNCHES in kinds, f"after {kinds} launches have ended early: {ended}")
     # Times of clocks that are years apart cannot be compared.
-    too_late = "" if fleet.has_own_clock else " OR l.ended_at > n.started_at"
+    too_late = " OR l.ended_at > n.started_at" if fleet.has_true_clock else ""
     beside = fleet.rows(
         "SELECT l.request, l.number FROM launch l JOIN launch n ON n.request = l.request AND n.number = l.number + 1"
         f" WHERE l.ended_at IS NULL{too_late}")  # fmt: skip

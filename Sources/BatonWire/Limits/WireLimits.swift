@@ -72,6 +72,9 @@ package enum WireLimits {
   package static let labelName = WireLimit("name of a label", 63, .bytes, closes)
   package static let labelValue = WireLimit("value of a label", 255, .bytes, closes)
   package static let gpus = WireLimit("GPUs of a host", 64, .count, closes)
+  /// The most memory that a GPU can have, in bytes (1 PiB). A larger number is brought down to it, so that the sum over
+  /// all GPUs of a host cannot overflow.
+  package static let largestGPU: Int64 = 1 << 50
   package static let gpuText = WireLimit("id or name of a GPU", 255, .bytes, closes)
   package static let owner = WireLimit("who paused a host", 255, .bytes, closes)
   package static let readingText = WireLimit("source or raw text of a condition", 1024, .bytes, cuts)

@@ -125,7 +125,7 @@ extension GPU {
     try WireLimits.gpuText.check(id)
     try WireLimits.gpuText.check(name)
     var gpu = self
-    gpu.memoryBytes = max(0, memoryBytes)
+    gpu.memoryBytes = min(max(0, memoryBytes), WireLimits.largestGPU)
     return gpu
   }
 }

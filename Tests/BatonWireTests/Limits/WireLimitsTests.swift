@@ -134,13 +134,13 @@ import Testing
     conditions.battery.value = .max
     conditions.thermal.age = Duration.nanoseconds(Int64.min)
     conditions.network.age = Duration.nanoseconds(Int64.max)
-    conditions.gpus.value = [GPU(id: "0", name: "gpu", memoryBytes: .min)]
+    conditions.gpus.value = [Int64.min, .max].map { GPU(id: "0", name: "gpu", memoryBytes: $0) }
     guard case .conditions(let held) = try WorkerMessage.conditions(conditions).heldToLimits() else { return }
     #expect(held.power.raw.utf8.count == 1024)
     #expect(held.battery.value == 100)
     #expect(held.thermal.age == .zero)
     #expect(held.network.age == WireLimits.longest)
-    #expect(held.gpus.value?.first?.memoryBytes == 0)
+    #expect(held.gpus.value?.map(\.memoryBytes) == [0, 1 << 50])
     let hello = try Self.hello { $0.capabilities.dailyAllowance = Duration.nanoseconds(Int64.min) }.heldToLimits()
     #expect(hello.capabilities.dailyAllowance == .zero)
   }
