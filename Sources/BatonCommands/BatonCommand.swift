@@ -20,7 +20,7 @@ package struct BatonCommand: AsyncParsableCommand {
       Completions in your shell (bash, zsh or fish):
         source <(baton --generate-completion-script bash)
 
-      Exit status: 0 done or accepted; 1 failed or cancelled; 2 waiting (explain only); 3 not found; 4 refused; \
+      Exit status: 0 done or accepted; 1 failed or cancelled; 2 waiting (explain), or something would change (plan); 3 not found; 4 refused; \
       64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 78 the store has to be \
       mended first; 124 wait timed out; 130 interrupted.
 
@@ -34,7 +34,10 @@ package struct BatonCommand: AsyncParsableCommand {
         name: "On this machine", subcommands: [RunCommand.self, UpCommand.self, CoordinatorCommand.self]),
       CommandGroup(
         name: "Definitions",
-        subcommands: [ValidateCommand.self, ApplyCommand.self, RemoveCommand.self, SchemaCommand.self]),
+        subcommands: [
+          ValidateCommand.self, PlanCommand.self, ApplyCommand.self, DefinitionsCommand.self, RemoveCommand.self,
+          SchemaCommand.self,
+        ]),
       CommandGroup(
         name: "Requests",
         subcommands: [

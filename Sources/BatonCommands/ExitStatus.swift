@@ -6,7 +6,7 @@ package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
   case done = 0
   /// A request failed or was cancelled, or an error occurred that has no number of its own.
   case failed = 1
-  /// Only from `explain`: the request waits.
+  /// From `explain`: the request waits. From `plan`: something would change.
   case waiting = 2
   case notFound = 3
   /// The coordinator refused, and refuses again until the fleet, the definition or the command changes. From `explain`:

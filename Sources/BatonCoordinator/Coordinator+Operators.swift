@@ -41,6 +41,29 @@ extension Coordinator {
     settings.permittedIdentifiers.isEmpty || settings.permittedIdentifiers.contains { $0.covers(pattern) }
   }
 
+  package func definitions(named patterns: [IdentifierPattern]) async throws -> [DefinitionReport] {
+    let (stored, counts) = try await translating {
+      (try await self.store.definitions(), try await self.store.counts())
+    }
+    let byPattern = Dictionary(grouping: counts, by: \.pattern)
+    return stored.filter { one in patterns.isEmpty || patterns.contains { $0.names(one.definition.pattern) } }
+      .sorted { $0.definition.pattern < $1.definition.pattern }
+      .map { one in
+        let counts = (byPattern[one.definition.pattern] ?? []).map { ($0.state, $0.count) }
+        return DefinitionReport(
+          definition: one.definition, appliedAt: one.appliedAt, problem: one.problem?.description,
+          counts: Dictionary(counts, uniquingKeysWith: +))
+      }
+  }
+
+  package func definition(of identifier: JobIdentifier, number: Int?) async throws -> RequestDefinition {
+    let record = try await request(identifier, number: number)
+    let found = try await translating { try await self.store.definition(record.definition) }
+    guard let found else { throw OperatorError.notFound("\(identifier) has no definition any more") }
+    let applied = state.withLock { $0.core.index.definition(for: identifier) }
+    return RequestDefinition(definition: found, isApplied: applied?.id == record.definition)
+  }
+
   package func remove(_ pattern: IdentifierPattern) async throws {
     try await translating { try await self.store.remove(pattern) }
     let stored = try await store.definitions()

@@ -37,6 +37,7 @@ final class FakeCoordinator: OperatorAPI {
     var calls: [String] = []
     var orders: [SubmissionOrder] = []
     var definitions: [Definition] = []
+    var reports: [DefinitionReport] = []
     var caller = Caller(name: "ana")
     var waiting: [WaitingHost] = []
     var credentials: [Credential] = []
@@ -71,6 +72,21 @@ final class FakeCoordinator: OperatorAPI {
       return state.applied
         ?? definitions.map { AppliedDefinition(id: DefinitionID(1), pattern: $0.pattern, change: .created) }
     }
+  }
+
+  func definitions(named patterns: [IdentifierPattern]) async throws -> [DefinitionReport] {
+    try call("definitions named \(patterns.map(\.rawValue).joined(separator: " "))")
+    return state.withLock { $0.reports }.filter { report in
+      patterns.isEmpty || patterns.contains { $0.names(report.definition.pattern) }
+    }
+  }
+
+  func definition(of identifier: JobIdentifier, number: Int?) async throws -> RequestDefinition {
+    try call("definition of \(identifier)" + (number.map { " \($0)" } ?? ""))
+    guard let report = state.withLock({ $0.reports.first { $0.definition.pattern.matches(identifier) } }) else {
+      throw OperatorError.notFound("\(identifier) has no definition any more")
+    }
+    return RequestDefinition(definition: report.definition, isApplied: false)
   }
 
   func remove(_ pattern: IdentifierPattern) async throws { try call("remove \(pattern)") }
@@ -160,6 +176,7 @@ final class FakeCoordinator: OperatorAPI {
 
   func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
     try call("redefine \(identifier)")
+    if let number, let error = state.withLock({ $0.failing["redefine \(identifier) \(number)"] }) { throw error }
     return try await details(identifier, number: number).record
   }
 

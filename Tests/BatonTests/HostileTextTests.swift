@@ -121,6 +121,11 @@ import Testing
       state.applied = [
         AppliedDefinition(id: DefinitionID(1), pattern: IdentifierPattern(trusted: hostile), change: .created)
       ]
+      var work = Work(command: [hostile, "x"], directory: "/" + hostile, environment: ["A": hostile])
+      work.items = .list([hostile])
+      var definition = Definition(pattern: IdentifierPattern(trusted: "com.example.running"), kind: .continued)
+      (definition.title, definition.work, definition.requirements.labels) = (hostile, work, ["zone": hostile])
+      state.reports = [DefinitionReport(definition: definition, appliedAt: now, problem: hostile)]
       state.caller = Caller(name: hostile, credential: credential, peer: hostile)
       state.credentials = [credential]
       state.waiting = [WaitingHost(host: HostName(hostile), number: hostile, peer: hostile, at: now)]
@@ -149,7 +154,8 @@ import Testing
     ["simulate", "expire", "com.example.running"], ["simulate", "conditions", hostile, "--idle", "true"],
     ["simulate", "conditions", hostile, "--end"], ["set", "com.example.running", "spread=2"],
     ["set", hostile, hostile],
-    ["show", "com.example.running", "--shards"],
+    ["show", "com.example.running", "--shards"], ["show", "com.example.running", "--definition"], ["definitions"],
+    ["definitions", hostile],
   ]
   /// What is said about people, hosts and the fleet, and what they have named.
   static let people = [
@@ -165,7 +171,7 @@ import Testing
   static let plain = [
     ["drain", hostile], ["undrain", hostile], ["trace", "com.example.report", "--all"], ["pause"], ["resume"],
     ["trace", "com.example.report", "-o", "otlp"], [hostile], ["show", hostile], ["list", "--state", hostile],
-    ["simulate", hostile], ["help", hostile],
+    ["simulate", hostile], ["help", hostile], ["definitions", "-o", "yaml"],
   ]
   static let every =
     (listed + looking + changing + people).flatMap { [$0, $0 + ["-o", "json"], $0 + ["-o", "jsonl"]] } + plain
@@ -177,7 +183,7 @@ import Testing
   }
 
   /// The commands that the other tests of this suite run, and one that prints nothing which another program chose.
-  private static let elsewhere = ["submit", "poke", "logs", "run", "up", "validate", "apply", "coordinator"]
+  private static let elsewhere = ["submit", "poke", "logs", "run", "up", "validate", "plan", "apply", "coordinator"]
 
   @Test func `every command is run with such texts`() {
     let groups = ["store", "simulate"]

@@ -142,6 +142,12 @@ struct OperatorServerTests {
       try await place.asOperator(token) { api in
         let listed = try await api.requests(RequestFilter(), after: nil, limit: 100).map(\.identifier.rawValue)
         #expect(listed == ["com.mine.one"])
+        let definitions = try await api.definitions(named: [])
+        #expect(definitions.map(\.definition) == ["com.mine.group.*", "com.mine.one"].map(ServedFleet.definition))
+        #expect(definitions.last?.waiting == 1)
+        #expect(try await api.definitions(named: [IdentifierPattern("com.other.one")!]).isEmpty)
+        let own = try await api.definition(of: JobIdentifier("com.mine.one")!, number: nil)
+        #expect(own == RequestDefinition(definition: ServedFleet.definition("com.mine.one"), isApplied: true))
         _ = try await api.details(JobIdentifier("com.mine.one")!, number: nil)
         for number in [nil, 1] {
           let there = await Self.refusals(api, JobIdentifier("com.other.one")!, number)
@@ -185,6 +191,7 @@ struct OperatorServerTests {
       { try await api.watch(identifier, number: number) { _ in } },
       { try await api.logs(identifier, number: number, launch: nil, follows: false) { _, _ in } },
       { _ = try await api.explain(identifier, number: number) },
+      { _ = try await api.definition(of: identifier, number: number) },
       { _ = try await api.trace(identifier, number: number) },
       { _ = try await api.cancel(.identifier(identifier, number: number), by: "") },
       { _ = try await api.retry(identifier, number: number, skippingBatch: false, withNewDefinition: false) },

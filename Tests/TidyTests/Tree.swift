@@ -40,7 +40,7 @@ struct Tree {
   init(files: [File]) { self.files = files }
 
   private init(root: URL) {
-    let ignored: Set = [".build", ".git", "results", "LICENSE", "Package.resolved", "__pycache__"]
+    let ignored: Set = [".build", ".build-protoc", ".git", "results", "LICENSE", "Package.resolved", "__pycache__"]
     let kinds: Set = ["swift", "md", "py", "sh", "yaml", "yml", "c", "h", "proto", "service", "conf", "svg", "tsv", ""]
     var found: [File] = []
     let paths = FileManager.default.enumerator(atPath: root.path) ?? .init()

@@ -10,26 +10,115 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     abstract: "Store the definitions of job files at the coordinator.",
     discussion: """
       Nothing is submitted, with one exception: a definition with 'repeat' that has no request yet gets its first one. \
-      Requests that were submitted before keep the definition they were submitted under. If a file has an error, \
-      nothing of any file is applied.
+      Requests that were submitted before keep the definition they were submitted under; --refreeze gives this one to those that wait. If \
+      a file has an error, nothing of any file is applied.
 
       Examples:
         baton apply job.yaml
-        baton apply jobs/
+        baton apply jobs/ --dry-run
+        baton apply job.yaml --refreeze
       """)
 
   @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
   var files: [String]
 
+  @Flag(help: "Only say what would change, as 'baton plan' does.") var dryRun = false
+
+  @Flag(help: "Give the new definition to the requests of a changed definition that wait, also those that repeat.")
+  var refreeze = false
+
   @OptionGroup var strictness: StrictOption
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
+  func validate() throws {
+    guard !dryRun || !refreeze else {
+      throw ValidationError("--dry-run changes nothing: leave one of --dry-run and --refreeze out.")
+    }
+  }
+
   func run() async throws {
     let console = Console.current
     let definitions = try console.definitions(in: files, isStrict: strictness.isStrict).map(\.definition)
-    let applied = try await client.connect { try await $0.apply(definitions) }
-    console.emit(options.output, list: applied.map { JSONValue($0) }) { applied.map(\.line) }
+    if dryRun { return try await Plan.write(definitions, client, options.output, console) }
+    let refreezes = refreeze
+    let outcomes = try await client.connect { api in
+      let applied = try await api.apply(definitions)
+      return refreezes ? try await Outcome.refreezing(applied, api) : await Outcome.counting(applied, api)
+    }
+    console.emit(options.output, list: outcomes.map { JSONValue($0) }) { outcomes.map(\.line) }
+    let refusals = outcomes.flatMap(\.refusals)
+    for refusal in refusals.prefix(3) { console.warning(refusal) }
+    if !refusals.isEmpty {
+      throw CommandFailure(.refused, "\(counted(refusals.count, "waiting request")) kept the earlier definition")
+    }
+  }
+
+  /// What became of one definition, and of the requests that waited under an earlier one.
+  struct Outcome: Sendable {
+    var applied: AppliedDefinition
+    /// How many requests wait under an earlier definition.
+    var keeping = 0
+    /// How many requests were given this definition.
+    var refrozen = 0
+    /// Why a request could not be given this definition.
+    var refusals: [String] = []
+  }
+}
+
+extension ApplyCommand.Outcome {
+  /// Counts the requests that wait under earlier definitions. The definitions are applied already, so an error of this
+  /// count is no error of the command.
+  fileprivate static func counting(_ applied: [AppliedDefinition], _ api: any OperatorAPI) async -> [Self] {
+    let updated = applied.filter { $0.change == .updated }.map(\.pattern)
+    let found = updated.isEmpty ? [] : (try? await api.definitions(named: updated)) ?? []
+    // A wildcard names the definitions below it too.
+    let reports = found.filter { updated.contains($0.definition.pattern) }
+    return applied.map { one in
+      let waiting = reports.first { $0.definition.pattern == one.pattern }?.waiting ?? 0
+      // The request that this application has submitted has the new definition.
+      return Self(applied: one, keeping: max(0, waiting - (one.submitted == nil ? 0 : 1)))
+    }
+  }
+
+  /// Gives the definitions to all requests that wait under an earlier one, page by page.
+  fileprivate static func refreezing(_ applied: [AppliedDefinition], _ api: any OperatorAPI) async throws -> [Self] {
+    var outcomes: [Self] = []
+    for one in applied {
+      var outcome = Self(applied: one)
+      try await outcome.refreeze(api)
+      outcomes.append(outcome)
+    }
+    return outcomes
+  }
+
+  private mutating func refreeze(_ api: any OperatorAPI) async throws {
+    let filter = RequestFilter(states: [.scheduled, .ready], pattern: applied.pattern)
+    var after: RequestID?
+    while true {
+      let page = try await api.requests(filter, after: after, limit: RequestListing.pageSize)
+      for record in page where record.pattern == applied.pattern && record.definition != applied.id {
+        do {
+          _ = try await api.redefine(record.identifier, number: record.number)
+          refrozen += 1
+        } catch let error as OperatorError {
+          keeping += 1
+          refusals.append("\(record.name): \(CommandFailure(error).message)")
+        }
+      }
+      guard page.count == RequestListing.pageSize, let last = page.last else { return }
+      after = last.id
+    }
+  }
+
+  /// The line of output: `com.example.export.*: updated; 2 waiting requests keep the earlier definition`.
+  fileprivate var line: String {
+    let kept = "\(counted(keeping, "waiting request")) \(keeping == 1 ? "keeps" : "keep") the earlier definition"
+    let given = "\(counted(refrozen, "waiting request")) \(refrozen == 1 ? "has" : "have") it now"
+    return applied.line + (refrozen > 0 ? "; \(given)" : "")
+      + (keeping > 0
+        ? "; \(kept)"
+          + (refusals.isEmpty ? " ('baton apply --refreeze' gives \(keeping == 1 ? "it" : "them") this one)" : "") : "")
   }
 }
 
@@ -41,10 +130,12 @@ extension AppliedDefinition {
 }
 
 extension JSONValue {
-  init(_ applied: AppliedDefinition) {
+  fileprivate init(_ outcome: ApplyCommand.Outcome) {
+    let applied = outcome.applied
     self = [
       "identifier": JSONValue(applied.pattern.rawValue), "change": JSONValue(applied.change.rawValue),
       "submittedRequest": JSONValue(applied.submitted?.number),
+      "waitingWithEarlierDefinition": JSONValue(outcome.keeping), "refrozen": JSONValue(outcome.refrozen),
     ]
   }
 }

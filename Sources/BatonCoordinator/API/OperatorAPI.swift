@@ -7,6 +7,11 @@ package import BatonTelemetry
 package protocol OperatorAPI: Sendable {
   /// Stores definitions, and submits the requests that applying them causes.
   func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition]
+  /// The definitions that are applied now, sorted by pattern.
+  /// - Parameter patterns: lists only definitions that one of them names; if it is empty, all.
+  func definitions(named patterns: [IdentifierPattern]) async throws -> [DefinitionReport]
+  /// The definition under which a request runs, or will run. Without a number, it is the current request.
+  func definition(of identifier: JobIdentifier, number: Int?) async throws -> RequestDefinition
   /// Removes the definition with this pattern.
   func remove(_ pattern: IdentifierPattern) async throws
   /// Submits requests.
@@ -130,6 +135,44 @@ extension OperatorAPI {
   package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
     try await details(identifier, number: number, choosing: .current)
   }
+}
+
+/// A definition that is applied now.
+package struct DefinitionReport: Hashable, Sendable {
+  package var definition: Definition
+  package var appliedAt: Timestamp
+  /// Why the definition is not run: it breaks a rule of this version. `definition` is then a stand-in with the same
+  /// pattern and without work.
+  package var problem: String?
+  /// How many requests of the definition's pattern there are in each state. Those that were submitted under an earlier
+  /// definition of the same pattern count too.
+  package var counts: [RequestState: Int]
+
+  package init(
+    definition: Definition, appliedAt: Timestamp, problem: String? = nil, counts: [RequestState: Int] = [:]
+  ) {
+    (self.definition, self.appliedAt, self.problem, self.counts) = (definition, appliedAt, problem, counts)
+  }
+
+  /// How many requests wait: scheduled and ready ones.
+  package var waiting: Int { counts.filter { $0.key.isPending }.values.reduce(0, +) }
+}
+
+extension IdentifierPattern {
+  /// Whether a person who writes this pattern means that definition: it has the pattern, is below it, or is the wildcard
+  /// of the identifier.
+  package func names(_ definition: IdentifierPattern) -> Bool {
+    covers(definition) || !isWildcard && definition.covers(self)
+  }
+}
+
+/// The definition of one request.
+package struct RequestDefinition: Hashable, Sendable {
+  package var definition: Definition
+  /// Whether it is the definition that is applied now for the identifier.
+  package var isApplied: Bool
+
+  package init(definition: Definition, isApplied: Bool) { (self.definition, self.isApplied) = (definition, isApplied) }
 }
 
 /// Which request of an identifier a call without a number concerns.

@@ -57,6 +57,28 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       .applied.map(AppliedDefinition.init)
   }
 
+  package func definitions(named patterns: [IdentifierPattern]) async throws -> [DefinitionReport] {
+    let request = Baton_V1_DefinitionsRequest.with { $0.patterns = patterns.map(\.rawValue) }
+    return try await call(within: Self.pages) {
+      try await operators.definitions(request, metadata: metadata, options: options) { response in
+        var definitions: [DefinitionReport] = []
+        for try await page in response.messages { definitions += try page.definitions.map(DefinitionReport.init) }
+        return definitions
+      }
+    }
+  }
+
+  package func definition(of identifier: JobIdentifier, number: Int?) async throws -> RequestDefinition {
+    let request = Baton_V1_ShowRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+    }
+    let reply = try await call {
+      try await operators.requestDefinition(request, metadata: metadata, options: options)
+    }
+    return RequestDefinition(definition: try Definition(json: reply.json), isApplied: reply.isApplied)
+  }
+
   package func remove(_ pattern: IdentifierPattern) async throws {
     _ = try await call {
       try await operators.remove(.with { $0.pattern = pattern.rawValue }, metadata: metadata, options: options)

@@ -44,6 +44,32 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     }
   }
 
+  func definitions(
+    request: Baton_V1_DefinitionsRequest, response: RPCWriter<Baton_V1_DefinitionsReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      try WireLimits.definitions.check(request.patterns.count)
+      let patterns = try request.patterns.map { try IdentifierPattern(wire: $0) }
+      for page in try Pages.of(try await api.definitions(named: patterns).map { try $0.proto }) {
+        try await response.write(.with { $0.definitions = page.elements })
+      }
+    }
+  }
+
+  func requestDefinition(
+    request: Baton_V1_ShowRequest, context: ServerContext
+  ) async throws -> Baton_V1_RequestDefinitionReply {
+    try await answering {
+      let found = try await api.definition(
+        of: try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
+      let json = try found.definition.json()
+      return .with {
+        $0.json = json
+        $0.isApplied = found.isApplied
+      }
+    }
+  }
+
   /// Decodes one definition and checks every rule before anything is stored, because a client that is not Baton's may
   /// send anything.
   private static func definition(at index: Int, in json: Data) throws(OperatorError) -> Definition {

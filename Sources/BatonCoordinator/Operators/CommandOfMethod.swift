@@ -4,14 +4,16 @@ enum CommandOfMethod {
     "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
     "Credentials": "credential list", "ExplainPages": "explain", "ForgetHost": "hosts --forget", "HostPages": "hosts",
     "InviteHost": "host invite", "MoveStore": "store move", "Redefine": "run", "RevokeCredential": "credential revoke",
-    "RevokeHost": "host revoke", "RotateRoot": "fleet rotate", "SetSpread": "set", "Shards": "show --shards",
+    "RequestDefinition": "show --definition", "RevokeHost": "host revoke", "RotateRoot": "fleet rotate",
+    "SetSpread": "set", "Shards": "show --shards",
     "SimulateConditions": "simulate conditions",
     "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch", "VerifyAudit": "audit verify",
     "WaitingHosts": "host waiting", "WhoAmI": "whoami",
   ]
   /// Methods that are commands without their capital letter.
   private static let plain: Set = [
-    "Apply", "Cancel", "Coordinators", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs", "Pause", "Remove",
+    "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
+    "Pause", "Remove",
     "Retry", "Show", "Submit", "Trace", "Watch",
   ]
 

@@ -106,6 +106,15 @@ struct PermittedAPI: OperatorAPI {
     return try await changing("Apply", names) { try await api.apply(definitions) }
   }
 
+  func definitions(named patterns: [IdentifierPattern]) async throws -> [DefinitionReport] {
+    try await api.definitions(named: patterns).filter { caller.covers($0.definition.pattern) }
+  }
+
+  func definition(of identifier: JobIdentifier, number: Int?) async throws -> RequestDefinition {
+    try await check(identifier, number, "RequestDefinition")
+    return try await api.definition(of: identifier, number: number)
+  }
+
   func remove(_ pattern: IdentifierPattern) async throws {
     try await check(pattern, "Remove")
     try await changing("Remove", pattern.rawValue) { try await api.remove(pattern) }

@@ -1669,6 +1669,32 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Definitions" metadata.
+        package enum Definitions: Sendable {
+            /// Request type for "Definitions".
+            package typealias Input = Baton_V1_DefinitionsRequest
+            /// Response type for "Definitions".
+            package typealias Output = Baton_V1_DefinitionsReply
+            /// Descriptor for "Definitions".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Definitions",
+                type: .serverStreaming
+            )
+        }
+        /// Namespace for "RequestDefinition" metadata.
+        package enum RequestDefinition: Sendable {
+            /// Request type for "RequestDefinition".
+            package typealias Input = Baton_V1_ShowRequest
+            /// Response type for "RequestDefinition".
+            package typealias Output = Baton_V1_RequestDefinitionReply
+            /// Descriptor for "RequestDefinition".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "RequestDefinition",
+                type: .unary
+            )
+        }
         /// Namespace for "Shards" metadata.
         package enum Shards: Sendable {
             /// Request type for "Shards".
@@ -1890,6 +1916,8 @@ package enum Baton_V1_Operators: Sendable {
             MoveStore.descriptor,
             Redefine.descriptor,
             SetSpread.descriptor,
+            Definitions.descriptor,
+            RequestDefinition.descriptor,
             Shards.descriptor,
             ForgetHost.descriptor,
             Fleet.descriptor,
@@ -2312,6 +2340,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_SetSpreadRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "Definitions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definitions that are applied now, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_DefinitionsRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_DefinitionsReply` messages.
+        func definitions(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_DefinitionsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_DefinitionsReply>
+
+        /// Handle the "RequestDefinition" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definition under which a request runs. Another one may be applied by now.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_RequestDefinitionReply` messages.
+        func requestDefinition(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RequestDefinitionReply>
 
         /// Handle the "Shards" method.
         ///
@@ -2969,6 +3033,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_SetSpreadRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "Definitions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definitions that are applied now, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_DefinitionsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_DefinitionsReply` messages.
+        func definitions(
+            request: GRPCCore.ServerRequest<Baton_V1_DefinitionsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_DefinitionsReply>
+
+        /// Handle the "RequestDefinition" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definition under which a request runs. Another one may be applied by now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_RequestDefinitionReply` message.
+        func requestDefinition(
+            request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_RequestDefinitionReply>
 
         /// Handle the "Shards" method.
         ///
@@ -3631,6 +3731,43 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ShowReply
 
+        /// Handle the "Definitions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definitions that are applied now, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_DefinitionsRequest` message.
+        ///   - response: A response stream of `Baton_V1_DefinitionsReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func definitions(
+            request: Baton_V1_DefinitionsRequest,
+            response: GRPCCore.RPCWriter<Baton_V1_DefinitionsReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
+        /// Handle the "RequestDefinition" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definition under which a request runs. Another one may be applied by now.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_RequestDefinitionReply` to respond with.
+        func requestDefinition(
+            request: Baton_V1_ShowRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_RequestDefinitionReply
+
         /// Handle the "Shards" method.
         ///
         /// > Source IDL Documentation:
@@ -4168,6 +4305,28 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Definitions.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_DefinitionsRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_DefinitionsReply>(),
+            handler: { request, context in
+                try await self.definitions(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.RequestDefinition.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RequestDefinitionReply>(),
+            handler: { request, context in
+                try await self.requestDefinition(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Shards.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShardsRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShardsReply>(),
@@ -4596,6 +4755,28 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
         let response = try await self.setSpread(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func definitions(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_DefinitionsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_DefinitionsReply> {
+        let response = try await self.definitions(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
+    }
+
+    package func requestDefinition(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RequestDefinitionReply> {
+        let response = try await self.requestDefinition(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -5100,6 +5281,36 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
         return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
             message: try await self.setSpread(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func definitions(
+        request: GRPCCore.ServerRequest<Baton_V1_DefinitionsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_DefinitionsReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_DefinitionsReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.definitions(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
+        )
+    }
+
+    package func requestDefinition(
+        request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_RequestDefinitionReply> {
+        return GRPCCore.ServerResponse<Baton_V1_RequestDefinitionReply>(
+            message: try await self.requestDefinition(
                 request: request.message,
                 context: context
             ),
@@ -5812,6 +6023,52 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Definitions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definitions that are applied now, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_DefinitionsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_DefinitionsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_DefinitionsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func definitions<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_DefinitionsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_DefinitionsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_DefinitionsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_DefinitionsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "RequestDefinition" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definition under which a request runs. Another one may be applied by now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RequestDefinitionReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func requestDefinition<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RequestDefinitionReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RequestDefinitionReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Shards" method.
@@ -6919,6 +7176,72 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.SetSpread.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Definitions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definitions that are applied now, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_DefinitionsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_DefinitionsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_DefinitionsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func definitions<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_DefinitionsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_DefinitionsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_DefinitionsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_DefinitionsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Definitions.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "RequestDefinition" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The definition under which a request runs. Another one may be applied by now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RequestDefinitionReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func requestDefinition<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RequestDefinitionReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RequestDefinitionReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.RequestDefinition.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -8062,6 +8385,62 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetSpreadRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Definitions" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The definitions that are applied now, in pages.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_DefinitionsRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func definitions<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_DefinitionsRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_DefinitionsReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.definitions(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_DefinitionsRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_DefinitionsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RequestDefinition" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The definition under which a request runs. Another one may be applied by now.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func requestDefinition<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RequestDefinitionReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.requestDefinition(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RequestDefinitionReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -9222,6 +9601,70 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.setSpread(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Definitions" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The definitions that are applied now, in pages.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func definitions<Result>(
+        _ message: Baton_V1_DefinitionsRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_DefinitionsReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_DefinitionsRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.definitions(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RequestDefinition" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The definition under which a request runs. Another one may be applied by now.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func requestDefinition<Result>(
+        _ message: Baton_V1_ShowRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RequestDefinitionReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ShowRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.requestDefinition(
             request: request,
             options: options,
             onResponse: handleResponse

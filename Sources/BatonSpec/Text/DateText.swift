@@ -22,6 +22,35 @@ enum DateText {
     return Timestamp(nanoseconds: total * 1_000_000_000 + fraction)
   }
 
+  /// The date in UTC, with as many digits of a fraction as it needs.
+  static func text(_ date: Timestamp) -> String {
+    let (days, rest) = (date.nanoseconds / 86_400_000_000_000, date.nanoseconds % 86_400_000_000_000)
+    let (year, month, day) = Self.date(days)
+    let (seconds, fraction) = (rest / 1_000_000_000, rest % 1_000_000_000)
+    let time = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }.joined(separator: ":")
+    var digits = fraction == 0 ? "" : "." + padded(fraction, 9)
+    while digits.hasSuffix("0") { digits.removeLast() }
+    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(time)\(digits)Z"
+  }
+
+  private static func padded(_ number: Int64, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+  }
+
+  /// The date of the Gregorian calendar that is so many days after 1970 (Howard Hinnant, "chrono-Compatible Low-Level
+  /// Date Algorithms").
+  private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = days + 719_468
+    let era = shifted / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let place = (5 * dayOfYear + 2) / 153
+    let month = place < 10 ? place + 3 : place - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * place + 2) / 5 + 1)
+  }
+
   fileprivate static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }
 

@@ -20,6 +20,13 @@ enum SizeText {
     return bytes
   }
 
+  /// The size in the largest unit of which it is a whole number. A size that no job file can express is rounded down.
+  static func text(_ bytes: Int64) -> String {
+    let exact = units.reversed().first { bytes.isMultiple(of: $0.bytes) && bytes / $0.bytes <= 999_999_999 }
+    let unit = exact ?? units.first { bytes / $0.bytes <= 999_999_999 } ?? units[0]
+    return "\(max(1, bytes / unit.bytes))\(unit.name)"
+  }
+
   private static func suggestion(_ digits: String, _ name: String) -> Mistake {
     guard !digits.isEmpty else { return .plain }
     let word = name.filter { $0 != " " }.lowercased()
