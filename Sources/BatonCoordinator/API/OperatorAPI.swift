@@ -159,8 +159,8 @@ package struct DefinitionReport: Hashable, Sendable {
 }
 
 extension IdentifierPattern {
-  /// Whether a person who writes this pattern means that definition: it has the pattern, is below it, or is the wildcard
-  /// of the identifier.
+  /// Whether a person who writes this pattern means that definition: the definition has the pattern, is below it, or is
+  /// the wildcard of the identifier.
   package func names(_ definition: IdentifierPattern) -> Bool {
     covers(definition) || !isWildcard && definition.covers(self)
   }

@@ -68,7 +68,8 @@ extension DefinitionValue {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n") + "\""
   }
 
-  /// The values by their full keys, such as `work.command`, in the order in which they are written. A list is one value.
+  /// The values by their full keys, such as `work.command`, in the order in which they are written. A list is one
+  /// value.
   package var keys: [(key: String, value: DefinitionValue)] {
     guard case .mapping(let entries) = self else { return [] }
     return entries.flatMap { entry -> [(key: String, value: DefinitionValue)] in
