@@ -230,7 +230,7 @@ let package = Package(
     .target(
       name: "HostFixtures",
       dependencies: [
-        "BatonIdentity", "BatonModel", "BatonProcess", "BatonProtobuf", "BatonWire", grpc, protobuf,
+        "BatonIdentity", "BatonModel", "BatonProcess", "BatonProtobuf", "BatonWire", grpc, protobuf, logging,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),

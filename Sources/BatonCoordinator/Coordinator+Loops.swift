@@ -55,6 +55,30 @@ extension Coordinator {
     }
   }
 
+  /// How often the coordinator tries whether the store's disk has room. Clients of `/readyz` learn of a full disk within
+  /// this time, also if nothing is written.
+  private static let roomInterval = Duration.seconds(10)
+
+  /// Notices a full disk when nothing is written, and that there is room again. A coordinator that ends on a full disk
+  /// ends at a write that has no room, and not before.
+  func roomLoop() async throws {
+    while true {
+      try await clocks.sleep(Self.roomInterval)
+      if !settings.endsOnFullDisk { await lookForRoom() }
+    }
+  }
+
+  /// Tries once whether the store's disk has room.
+  func lookForRoom() async {
+    do {
+      if try await store.demandRoom() { noteWritable() }
+    } catch let error as StoreError where error.code == .cannotWrite {
+      note(error, while: "looking whether the store can be written")
+    } catch {
+      // Errors of other kinds come back at the next read or write, which tells them.
+    }
+  }
+
   /// Hears each second of the certificates and credentials that other coordinators have given out or revoked.
   func identityLoop(_ identities: HostIdentities) async throws {
     var known: [Int64] = []

@@ -229,7 +229,7 @@ extension Coordinator {
   ) async throws -> BackupSummary {
     logger.notice("a backup of the store begins", metadata: ["path": "\(path)"])
     do {
-      let summary = try await translating { try await self.store.backUp(to: path, report) }
+      let summary = try await translating(isOfStore: false) { try await self.store.backUp(to: path, report) }
       logger.notice(
         "a backup of the store is written", metadata: ["path": "\(path)", "bytes": "\(summary.bytes)"])
       return summary
@@ -389,11 +389,15 @@ extension Coordinator {
   }
 
   /// Runs `body` and translates the store's errors to `OperatorError`.
-  func translating<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+  /// - Parameter isOfStore: whether a disk that cannot be written is that of the store.
+  func translating<Result: Sendable>(
+    isOfStore: Bool = true, _ body: @Sendable () async throws -> Result
+  ) async throws -> Result {
     do {
       return try await body()
     } catch let error as StoreError {
-      if error.endsCoordinator { note(error, while: "storing what an operator asked for") }
+      let isUnwritable = error.code == .cannotWrite && isOfStore
+      if error.endsCoordinator || isUnwritable { note(error, while: "storing what an operator asked for") }
       switch error.code {
       case .notFound: throw OperatorError.notFound(error.message)
       case .refused: throw OperatorError.conflict(error.message)

@@ -31,6 +31,8 @@ extension Coordinator {
         if !order.isReading { state.complaint = nil }
         state.core.stored(news, at: now())
       }
+      // The room on the disk of a database elsewhere cannot be tried, so that a write has to do.
+      if store.isShared, !order.isReading { noteWritable() }
       if case .checkpointed(_, let checkpoints, let answers, let host) = news {
         await log(superseded: checkpoints, answers, from: host)
       }

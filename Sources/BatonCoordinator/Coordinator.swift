@@ -50,6 +50,8 @@ package final class Coordinator: Sendable {
     var endedSpans = 0
     /// The last error of the store, as text; nil after a later write has succeeded.
     var complaint: String?
+    /// Whether the last look or write found that the store cannot be written.
+    var isUnwritable = false
   }
 
   /// The connection to one worker, and the core's orders for its session.
@@ -208,6 +210,7 @@ package final class Coordinator: Sendable {
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.housekeepingLoop() }
       group.addTask { try await self.auditLoop() }
+      group.addTask { try await self.roomLoop() }
       group.addTask { await self.callAudit.writeWaiting() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }
       if store.isShared, let identities = settings.identities {
@@ -232,13 +235,18 @@ package final class Coordinator: Sendable {
     await Signal().wait()
   }
 
-  /// Logs an error of the store, once until a write succeeds or another error comes. After a failure of the disk
+  /// Logs an error of the store, once until a write succeeds or another error comes; that the store cannot be written,
+  /// once until there is room again (`noteWritable`). After a failure of the disk
   /// itself it is unknown what is stored until the store is opened again, so this coordinator ends. It also ends if
   /// another coordinator has the store.
   func note(_ error: any Error, while doing: String) {
     let isNews = state.withLock { state in
-      defer { state.complaint = "\(error)" }
-      return state.complaint != "\(error)"
+    let isUnwritable = (error as? StoreError)?.code == .cannotWrite
+      defer {
+        state.complaint = "\(error)"
+        if isUnwritable { state.isUnwritable = true }
+      }
+      return isUnwritable ? !state.isUnwritable : state.complaint != "\(error)"
     }
     if isNews { logger.error("\(doing): \(error)") }
     guard let error = error as? StoreError else { return }
@@ -246,6 +254,15 @@ package final class Coordinator: Sendable {
   }
 
   /// Returns once a worker that was not attached before is attached. Only one caller may wait.
+  /// The store can be written, which is news only if it could not.
+  func noteWritable() {
+    let wasUnwritable = state.withLock { state in
+      defer { state.isUnwritable = false }
+      return state.isUnwritable
+    }
+    if wasUnwritable { logger.notice("the store can be written again") }
+  }
+
   package func waitForAttachment() async { await attachment.wait() }
 
   private func noteAttachment(of host: HostName, running: Int) {

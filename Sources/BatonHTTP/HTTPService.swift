@@ -6,6 +6,13 @@ package import Logging
 import NIOCore
 import ServiceLifecycle
 
+/// Whether a daemon can do its work.
+package enum DaemonReadiness: Hashable, Sendable {
+  case ready
+  /// The reason is for people, on one line.
+  case notReady(String)
+}
+
 /// The HTTP server of a daemon. `/healthz` answers as long as the process runs, and `/readyz` says whether the daemon
 /// can do its work. Everything else a daemon adds, and it is served over TLS and through a Unix socket only: every user
 /// of the machine can connect to a loopback port, and can take the port while the daemon is down.
@@ -17,7 +24,7 @@ package struct HTTPService: Service {
 
   private let listener: HTTPListener
   private let door: Door
-  private let isReady: @Sendable () async -> Bool
+  private let readiness: @Sendable () async -> DaemonReadiness
   private let idleTimeout: Duration
   private let logger: Logger
   private let routes: @Sendable (Routes) -> Void
@@ -26,19 +33,19 @@ package struct HTTPService: Service {
   /// - Parameters:
   ///   - listener: where to listen; port 0 takes a free port.
   ///   - door: admits connections; `nil` for a door with the share of this process's file descriptors for HTTP.
-  ///   - isReady: whether the daemon can do its work.
+  ///   - readiness: whether the daemon can do its work.
   ///   - idleTimeout: how long a connection may be silent before it is closed. Without this limit, half a request could
   ///     hold a connection for ever.
   ///   - routes: adds what is served over TLS and through a Unix socket.
   ///   - onListening: is called with the address, including the port that was taken; `nil` for a Unix socket.
   /// - Throws: `ListenError` if an unencrypted listener is not on loopback.
   package init(
-    _ listener: HTTPListener, door: Door? = nil, isReady: @escaping @Sendable () async -> Bool,
+    _ listener: HTTPListener, door: Door? = nil, readiness: @escaping @Sendable () async -> DaemonReadiness,
     idleTimeout: Duration = .seconds(60), logger: Logger, routes: @escaping @Sendable (Routes) -> Void = { _ in },
     onListening: @escaping @Sendable (HostPort?) -> Void = { _ in }
   ) throws {
     if case .plain(let endpoint) = listener, !endpoint.isLoopback { throw ListenError(notLoopback: endpoint) }
-    (self.listener, self.isReady, self.idleTimeout) = (listener, isReady, idleTimeout)
+    (self.listener, self.readiness, self.idleTimeout) = (listener, readiness, idleTimeout)
     self.door =
       door
       ?? Door(
@@ -82,8 +89,11 @@ package struct HTTPService: Service {
   var router: Routes {
     let router = Routes(context: HTTPContext.self)
     router.get("/healthz") { _, _ in Response(.ok, "ok\n") }
-    router.get("/readyz") { [isReady] _, _ in
-      await isReady() ? Response(.ok, "ready\n") : Response(.serviceUnavailable, "not ready\n")
+    router.get("/readyz") { [readiness] _, _ in
+      switch await readiness() {
+      case .ready: Response(.ok, "ready\n")
+      case .notReady(let reason): Response(.serviceUnavailable, "not ready: \(reason)\n")
+      }
     }
     if listener.isPlain {
       router.get("/metrics") { _, _ in Self.needsTLS }

@@ -98,6 +98,15 @@ package final class SQLiteStore: VerbStore {
       isShared: isShared, folder: folder, server: server, onGroup: onGroup)
   }
 
+  package func demandRoom() async throws -> Bool {
+    guard let folder else { return true }
+    // Not on a thread of the tasks, because a disk may take its time.
+    return try await read { _ in
+      try folder.demandRoom()
+      return true
+    }
+  }
+
   /// Configures SQLite. It runs once in a process, before the process opens its first connection.
   private static let sqliteStatus = baton_sqlite_configure()
 

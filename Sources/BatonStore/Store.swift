@@ -38,6 +38,11 @@ package protocol Store: Sendable {
   func renewIncarnation(of incarnation: String, as name: String) async throws -> Bool
   /// Keeps a reading of the clocks, so that the next steward can continue the steady clock. Only for the steward.
   func saveClock(_ reading: ClockReading) async throws
+  /// Tries whether the store's disk has room for a large write, without leaving anything there. A small write proves
+  /// little, because SQLite's log has room of its own.
+  /// - Returns: whether room was proven; `false` if the disk is elsewhere.
+  /// - Throws: `.cannotWrite` if it has none, or the folder cannot be written any more.
+  func demandRoom() async throws -> Bool
 
   // MARK: Coordinators
 

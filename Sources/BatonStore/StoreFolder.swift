@@ -57,6 +57,32 @@ final class StoreFolder: Sendable {
     return nil
   }
 
+  /// What `demandRoom` writes, in bytes: more than the store writes at once, except for the largest checkpoints.
+  static let roomBytes = 1 << 20
+  /// The file that `demandRoom` writes and removes.
+  static let roomName = "room-probe"
+
+  /// Writes a file and removes it, and so finds out whether the disk has room. Nothing is synced: a file system reserves
+  /// the room when it takes a write.
+  /// - Throws: `.cannotWrite`.
+  func demandRoom() throws {
+    let name = path + "/" + Self.roomName
+    let file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw Self.cannotWrite(path, "the folder of the store cannot be written") }
+    defer {
+      unlink(name)
+      close(file)
+    }
+    let zeros = [UInt8](repeating: 0, count: Self.roomBytes)
+    var written = 0
+    while written < zeros.count {
+      let count = zeros.withUnsafeBytes { pwrite(file, $0.baseAddress! + written, $0.count - written, off_t(written)) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw Self.cannotWrite(path, "the disk of the store is full") }
+      written += count
+    }
+  }
+
   deinit { release() }
 
   /// The size of the database and its write-ahead log, in bytes.

@@ -74,11 +74,13 @@ extension WorkerSetup {
 
   private func servers(_ worker: Worker, _ telemetry: ProcessTelemetry, _ logger: Logger) throws -> [any Service] {
     var services: [any Service] = []
-    let isReady: @Sendable () async -> Bool = { worker.isConnected }
+    let readiness: @Sendable () async -> DaemonReadiness = {
+      worker.isConnected ? .ready : .notReady("the worker is not connected to a coordinator: look at its log")
+    }
     if let http {
       services.append(
         try HTTPService(
-          .plain(http), isReady: isReady, logger: logger,
+          .plain(http), readiness: readiness, logger: logger,
           onListening: { if let address = $0 { StandardError.say("baton-worker: health is on http://\(address)") } }))
     }
     if let https {
@@ -93,7 +95,7 @@ extension WorkerSetup {
       }
       services.append(
         try HTTPService(
-          .tls(https, { try certificate.context() }), isReady: isReady, logger: logger,
+          .tls(https, { try certificate.context() }), readiness: readiness, logger: logger,
           routes: { route.add(to: $0) },
           onListening: { if let address = $0 { StandardError.say("baton-worker: metrics are on https://\(address)") } })
       )

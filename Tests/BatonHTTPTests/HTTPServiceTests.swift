@@ -31,7 +31,8 @@ import Testing
   ) async throws {
     let (addresses, listening) = AsyncStream<HostPort>.makeStream()
     let service = try HTTPService(
-      .plain(HostPort(host: "127.0.0.1", port: 0)), isReady: { world.isReady.withLock { $0 } },
+      .plain(HostPort(host: "127.0.0.1", port: 0)),
+      readiness: { world.isReady.withLock { $0 } ? .ready : .notReady("it waits") },
       logger: Logger(label: "test"), routes: routes, onListening: { if let address = $0 { listening.yield(address) } })
     let group = ServiceGroup(services: [service], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -94,7 +95,7 @@ import Testing
     try await Self.serving(world) { client, _ in
       try await Self.expect(client, "/readyz", 200, "ready\n")
       world.isReady.withLock { $0 = false }
-      try await Self.expect(client, "/readyz", 503, "not ready\n")
+      try await Self.expect(client, "/readyz", 503, "not ready: it waits\n")
     }
   }
 
@@ -128,7 +129,7 @@ import Testing
     let first = Mailbox<HostPort>(capacity: 1)
     func service(_ endpoint: HostPort) throws -> HTTPService {
       try HTTPService(
-        .plain(endpoint), isReady: { true }, logger: Logger(label: "test"),
+        .plain(endpoint), readiness: { .ready }, logger: Logger(label: "test"),
         onListening: { if let address = $0 { first.send(address) } })
     }
     let running = Task { try await service(HostPort(host: "127.0.0.1", port: 0)).run() }
@@ -145,7 +146,7 @@ import Testing
   func loopback(host: String) throws {
     let endpoint = HostPort(host: host, port: 7431)
     let error = #expect(throws: ListenError.self) {
-      _ = try HTTPService(.plain(endpoint), isReady: { true }, logger: Logger(label: "test"))
+      _ = try HTTPService(.plain(endpoint), readiness: { .ready }, logger: Logger(label: "test"))
     }
     #expect(error?.description.contains("\(endpoint) is not loopback") == true)
     #expect(error?.description.contains("127.0.0.1:7431") == true)
@@ -155,7 +156,7 @@ import Testing
   func inUse() async throws {
     try await Self.serving { _, port in
       let second = try HTTPService(
-        .plain(HostPort(host: "127.0.0.1", port: port)), isReady: { true }, logger: Logger(label: "test"))
+        .plain(HostPort(host: "127.0.0.1", port: port)), readiness: { .ready }, logger: Logger(label: "test"))
       await #expect(throws: (any Error).self) { try await second.run() }
     }
   }

@@ -92,6 +92,34 @@ import Testing
     #expect(!run.output.contains("\u{1B}"))
   }
 
+  @Test func `a request that waits after a failure says why its last launch failed, in a bounded line`() async throws {
+    func run(
+      _ state: RequestState, _ outcome: LaunchOutcome.Kind?, _ reason: String?, _ options: String...
+    ) async
+      -> String
+    {
+      let world = World {
+        $0.explanation = .waiting
+        ($0.explanation.record.state, $0.explanation.record.lastOutcome) = (state, outcome)
+        $0.explanation.record.reason = reason
+      }
+      return await world.baton(["explain", "com.example.gpu"] + options).output
+    }
+    let reason = "exit status 3\ndisk \u{1B}[31mfull"
+    let failed = await run(.scheduled, .failed, reason)
+    #expect(failed.contains("\nits last launch failed: exit status 3 disk \\u{1b}[31mfull\n"), "\(failed)")
+    let json = await run(.scheduled, .failed, reason, "-o", "jsonl")
+    #expect(json.contains("\"lastFailure\":\"exit status 3 disk"), "\(json)")
+    let long = await run(.scheduled, .failed, String(repeating: "x", count: 5000), "-o", "jsonl")
+    #expect(long.contains("\"" + String(repeating: "x", count: 199) + "…\""))
+    for other in [
+      await run(.scheduled, .lost, "host lost"), await run(.scheduled, .failed, nil), await run(.ready, nil, nil),
+      await run(.failed, .failed, reason),
+    ] {
+      #expect(!other.contains("its last launch failed"), "\(other)")
+    }
+  }
+
   @Test func `a request that runs or has ended asks for no hosts`() async {
     let world = World { $0.explanation = Explanation(record: .running, verdict: .running, lines: []) }
     let run = await world.baton("explain", "com.example.photos.export.42")

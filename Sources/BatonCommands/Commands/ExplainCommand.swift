@@ -49,6 +49,19 @@ extension Explanation {
     }
   }
 
+  /// The longest text of `lastFailure`, in characters.
+  private static let longestFailure = 200
+
+  /// Why the last launch of a request that waits failed: one line, which is cut if it is long. `nil` if the request does
+  /// not wait, or its last launch did not fail.
+  var lastFailure: String? {
+    guard record.state.isPending, record.lastOutcome == .failed, let reason = record.reason, !reason.isEmpty else {
+      return nil
+    }
+    let line = reason.onOneLine
+    return line.count > Self.longestFailure ? line.prefix(Self.longestFailure - 1) + "…" : line
+  }
+
   /// The obstacle to show where there is room for one only: the first of the request, of the fleet, or of a host that
   /// is not gone; if every line is of a host that is gone, the first line.
   var foremost: Line? {

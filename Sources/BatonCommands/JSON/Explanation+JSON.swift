@@ -11,6 +11,7 @@ extension JSONValue {
       "state": JSONValue(explanation.record.state.rawValue),
       "verdict": JSONValue(explanation.verdict.rawValue),
       "eligibleAt": JSONValue(explanation.record.eligibleAt),
+      "lastFailure": JSONValue(explanation.lastFailure),
       "position": JSONValue(explanation.position),
       "recentUse": explanation.order.map { .bool($0.hasRecentUse) } ?? .null,
       "lastUsedAt": JSONValue(explanation.order?.lastUsedAt),

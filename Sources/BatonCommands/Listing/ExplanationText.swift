@@ -41,8 +41,13 @@ struct ExplanationText {
   }
 
   private var verdict: [String] {
-    [style.bold("\(explanation.record.name):") + " " + sentence] + (explanation.position.map { [$0.queueText] } ?? [])
-      + order + reservation
+    [style.bold("\(explanation.record.name):") + " " + sentence] + lastFailure
+      + (explanation.position.map { [$0.queueText] } ?? []) + order + reservation
+  }
+
+  /// Why the last launch failed.
+  private var lastFailure: [String] {
+    explanation.lastFailure.map { "its last launch failed: \($0)".wrapped(to: width) } ?? []
   }
 
   /// Why the request goes before or after the requests of other definitions.

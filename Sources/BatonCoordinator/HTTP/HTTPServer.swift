@@ -13,8 +13,8 @@ import ServiceLifecycle
 import Synchronization
 
 extension CoordinatorServer {
-  /// An HTTP service: `/healthz` answers while the process runs; `/readyz` answers while the store can be read and the
-  /// coordinator is not shutting down. With a gate, pokes can be posted, and `/metrics` shows the coordinator's
+  /// An HTTP service: `/healthz` answers while the process runs; `/readyz` answers while the store can be read and
+  /// written and the coordinator is not shutting down. With a gate, pokes can be posted, and `/metrics` shows the coordinator's
   /// metrics.
   /// - Parameter proof: how callers prove who they are; `nil` on the unencrypted listener.
   func http(
@@ -22,7 +22,7 @@ extension CoordinatorServer {
   ) throws -> some Service {
     let gate = proof.map { Gate(proof: $0, coordinator: coordinator, door: httpDoor) }
     return try HTTPService(
-      listener, door: httpDoor, isReady: { [coordinator] in await coordinator.isReady() }, logger: logger,
+      listener, door: httpDoor, readiness: { [coordinator] in await coordinator.readiness() }, logger: logger,
       routes: { [metrics] router in
         guard let gate else { return }
         PokeRoute(gate: gate).add(to: router)
@@ -70,10 +70,15 @@ extension RPCError {
 }
 
 extension Coordinator {
-  /// True if the coordinator is not shutting down and its store answers. A paused fleet is ready too, because
-  /// operators have to reach the coordinator to resume it.
-  func isReady() async -> Bool {
-    guard state.withLock({ $0.isAccepting }) else { return false }
-    return (try? await store.counts()) != nil
+  /// Ready if the coordinator is not shutting down and its store answers and can be written. A paused fleet is ready
+  /// too, because operators have to reach the coordinator to resume it. The reason names no path, because every user of
+  /// the machine may read it; the log has the whole error.
+  func readiness() async -> DaemonReadiness {
+    let (isAccepting, isUnwritable) = state.withLock { ($0.isAccepting, $0.isUnwritable) }
+    guard isAccepting else { return .notReady("the coordinator is shutting down") }
+    if isUnwritable {
+      return .notReady("the store cannot be written, because its disk is full or not writable: look at the log")
+    }
+    return (try? await store.counts()) == nil ? .notReady("the store does not answer: look at the log") : .ready
   }
 }

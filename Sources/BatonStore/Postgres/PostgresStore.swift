@@ -94,6 +94,8 @@ package final class PostgresStore: VerbStore {
   package var epoch: Int64 { writer.epoch }
   package var writeStatistics: WriteStatistics { writer.statistics }
 
+  package func demandRoom() async throws -> Bool { false }
+
   package func demandTenure() async throws {
     let (epoch, tenure) = (epoch, receipt.tenure)
     let isEnded = try await read { try $0.prepare(.ownTenure).first(epoch, tenure) { $0.bool(1) } }
