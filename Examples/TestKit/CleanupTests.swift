@@ -27,3 +27,13 @@ func repeatsOneBatch(_ interruption: Interruption) async throws {
   try await request.complete(cleanup(FakeDatabase()), interruptedBy: interruption)
   #expect(request.repeatedBatches <= 1)
 }
+
+@Test("the shards clean up all rows together, each of them its own, wherever they are interrupted")
+func divides() async throws {
+  let database = FakeDatabase()
+  for index in 0..<4 {
+    let shard = TestRequest("com.example.db-cleanup", shard: JobShard(index: index, count: 4))
+    try await shard.complete(cleanup(database), interruptedBy: .workerLost(.during(batch: 0, point: 20)))
+    #expect(database.rows.count == 120 - 30 * (index + 1))
+  }
+}

@@ -63,7 +63,8 @@ extension Coordinator {
     let trace = TraceContext(
       traceID: request.trace.traceID, spanID: record.spanID, isSampled: request.trace.isSampled)
     return LaunchSubject(
-      identifier: request.identifier, request: request.number, launch: launch.number, trace: trace)
+      identifier: request.identifier, request: request.number, launch: launch.number,
+      shard: request.isSpread ? record.shard : nil, trace: trace)
   }
 
   /// Logs the endings that are new. An ending that the store knew before has no `launched` and is not logged again.

@@ -175,12 +175,12 @@ extension Coordinator {
   }
 
   package func retry(
-    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+    _ identifier: JobIdentifier, number: Int?, skipping: SkippedBatch, withNewDefinition: Bool
   ) async throws -> RequestRecord {
     let found = try await request(identifier, number: number, choosing: .ran)
     let definition = withNewDefinition ? try appliedDefinition(for: identifier) : nil
     let record = try await translating {
-      try await self.store.retry(found.id, skippingBatch: skippingBatch, as: definition, at: self.now().moment)
+      try await self.store.retry(found.id, skipping: skipping, as: definition, at: self.now().moment)
     }
     decide { $0.core.becameReady(record) }
     return record

@@ -303,12 +303,13 @@ package protocol Store: Sendable {
   ) async throws -> [Cancellation]
   /// Makes a failed request ready again; it continues from its checkpoint.
   /// - Parameters:
-  ///   - skippingBatch: whether the next batch is recorded as skipped, and the request continues after it.
+  ///   - skipping: which batch is recorded as skipped. The request, or the shard, continues after it.
   ///   - definition: the definition that the request continues under; `nil` keeps its present one.
   /// - Throws: `.refused` if the request has not failed, if its identifier has a live request, if the definition cannot
-  ///   be run, or for the reasons of `redefine`; `.notFound` if there is no such request.
+  ///   be run, if `skipping` names no failed shard or leaves open which one, or for the reasons of `redefine`;
+  ///   `.notFound` if there is no such request.
   func retry(
-    _ request: RequestID, skippingBatch: Bool, as definition: DefinitionID?, at now: Moment
+    _ request: RequestID, skipping: SkippedBatch, as definition: DefinitionID?, at now: Moment
   ) async throws -> RequestRecord
   /// Sets how many shards of a request may be in work at once, while it waits or runs. If the number falls, shards that
   /// do not run wait for a lane, and the answer names the launches that have to stop.
@@ -436,8 +437,8 @@ extension Store {
   }
 
   /// Retries a failed request under the definition that it has.
-  package func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord {
-    try await retry(request, skippingBatch: skippingBatch, as: nil, at: now)
+  package func retry(_ request: RequestID, skipping: SkippedBatch, at now: Moment) async throws -> RequestRecord {
+    try await retry(request, skipping: skipping, as: nil, at: now)
   }
 
   /// Cancels requests without a history of what kept them waiting.

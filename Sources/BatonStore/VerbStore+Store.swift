@@ -296,9 +296,9 @@ extension VerbStore {
     return cancelled
   }
   package func retry(
-    _ request: RequestID, skippingBatch: Bool, as definition: DefinitionID?, at now: Moment
+    _ request: RequestID, skipping: SkippedBatch, as definition: DefinitionID?, at now: Moment
   ) async throws -> RequestRecord {
-    try await write(.ordinary) { try $0.retry(request, skippingBatch: skippingBatch, as: definition, at: now) }
+    try await write(.ordinary) { try $0.retry(request, skipping: skipping, as: definition, at: now) }
   }
   package func setSpread(_ request: RequestID, lanes: Int, at now: Moment) async throws -> SpreadAnswer {
     try await write(.ordinary) { try $0.setSpread(request, lanes: lanes, at: now) }

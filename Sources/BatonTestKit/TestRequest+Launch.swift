@@ -94,7 +94,7 @@ extension TestRequest {
   }
 
   private func assignment(_ checked: Settings.Checked, number: Int, _ progress: Progress) -> Assignment {
-    Assignment(
+    var assignment = Assignment(
       launch: LaunchKey(request: RequestID(1), number: number), identifier: checked.identifier, requestNumber: 1,
       definition: DefinitionID(1), priority: .utility, payload: checked.payload, progress: progress,
       principal: settings.principal,
@@ -102,6 +102,8 @@ extension TestRequest {
         traceID: TraceID(bytes: [UInt8](repeating: 0, count: 16))!,
         spanID: SpanID(bytes: [UInt8](repeating: 0, count: 8))!, isSampled: false),
       startedAt: Timestamp(nanoseconds: 0))
+    assignment.shard = settings.shard.map { Shard(index: $0.index, first: Int64($0.index)) }
+    return assignment
   }
 
   private func notLaunchable(_ why: String) -> TestKitError {

@@ -11,6 +11,7 @@ struct Settings: Sendable {
   var budget: Duration?
   var closingWindow: Duration?
   var stallAfter: Duration?
+  var shard: JobShard?
   var retries: Int
   var batchDuration: Duration
 
@@ -48,6 +49,7 @@ struct Settings: Sendable {
     definition.budget = budget ?? definition.budget
     definition.closingWindow = closingWindow
     definition.stallAfter = stallAfter
+    definition.spread = shard.map { Spread(lanes: 1, shards: $0.count) }
     definition.retry = RetryRule(limit: retries, backoff: .zero)
     return definition
   }

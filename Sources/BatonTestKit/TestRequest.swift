@@ -1,4 +1,4 @@
-import BatonHandler
+public import BatonHandler
 public import BatonModel
 import Synchronization
 
@@ -45,6 +45,9 @@ public final class TestRequest: Sendable {
   ///     kinds. It is at most 2 s if the reason of the expiry lets nothing be saved.
   ///   - stallAfter: the time without progress after which a launch is suspected to have stalled; at twice this time it
   ///     expires `stalled`. `nil` means 60 s for kind continued; launches of the other kinds then never stall.
+  ///   - shard: the shard of the request that its launches work on, for `task.shard` and `task.batches(of:size:)`;
+  ///     `nil` for a request that is not divided. Each shard has checkpoints, launches and an end of its own, as the
+  ///     shards of a real request have: make one `TestRequest` for each shard.
   ///   - retries: how often `complete` launches the request again after a failure. The default is 0, so that the test
   ///     sees the first failure; a definition has 3 by default.
   ///   - batchDuration: how far each commit moves the clock, before the checkpoint is saved. With this time a test can
@@ -53,11 +56,11 @@ public final class TestRequest: Sendable {
   public init(
     _ identifier: String, declaredAs pattern: String? = nil, kind: JobKind = .processing, payload: TestPayload? = nil,
     principal: String = "test", budget: Duration? = nil, closingWindow: Duration? = nil, stallAfter: Duration? = nil,
-    retries: Int = 0, batchDuration: Duration = .zero, clock: ManualClock = ManualClock()
+    shard: JobShard? = nil, retries: Int = 0, batchDuration: Duration = .zero, clock: ManualClock = ManualClock()
   ) {
     settings = Settings(
       identifier: identifier, pattern: pattern ?? identifier, kind: kind, payload: payload, principal: principal,
-      budget: budget, closingWindow: closingWindow, stallAfter: stallAfter, retries: retries,
+      budget: budget, closingWindow: closingWindow, stallAfter: stallAfter, shard: shard, retries: retries,
       batchDuration: batchDuration)
     self.clock = clock
     state = Mutex(State())

@@ -161,7 +161,7 @@ import Testing
       let record = try #require(try await store.request(JobIdentifier("hostile.h\(index).runs")!, number: nil))
       for skipping in [false, true] {
         let error = await #expect(throws: StoreError.self, "\(hostile)") {
-          try await store.retry(record.id, skippingBatch: skipping, at: Self.now.moment)
+          try await store.retry(record.id, skipping: skipping ? .nextBatch : .nothing, at: Self.now.moment)
         }
         #expect(error?.code == .refused)
         #expect(error?.message.contains("cannot be run") == true, "\(hostile): \(error?.message ?? "")")

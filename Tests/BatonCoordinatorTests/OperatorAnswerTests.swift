@@ -71,7 +71,7 @@ import Testing
       }
       #expect(try await fixture.store.request(id)?.state == .failed)
       _ = try await coordinator.retry(
-        Self.a, number: nil, skippingBatch: false, withNewDefinition: false)
+        Self.a, number: nil, skipping: .nothing, withNewDefinition: false)
     }
     #expect(fixture.lastUses == [Self.pattern: OperatorFixture.noon])
   }

@@ -167,7 +167,7 @@ import Testing
         group.addTask {
           if index == 1 {
             #expect(
-              await refusal { _ = try await store.retry(RequestID(9), skippingBatch: false, at: someTime) } != nil)
+              await refusal { _ = try await store.retry(RequestID(9), skipping: .nothing, at: someTime) } != nil)
           } else {
             try await store.write(.ordinary) { _ in runs.value.withLock { $0 += 1 } }
           }

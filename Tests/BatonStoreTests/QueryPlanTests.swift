@@ -77,6 +77,7 @@ import Testing
   @Test(arguments: [
     (ListSource.host, "request_host (host=?"), (.scheduled, "request_scheduled (id>?)"),
     (.ready, "request_ready (definition=? AND priority=? AND rowid>?)"), (.running, "launch_open (request>?)"),
+    (.shards, "launch_open_on_host (host=?"),
     (.succeeded, "request_ended_steady (<expr>>?"), (.failed, "request_unsuccessful (state="),
     (.cancelled, "request_unsuccessful (state="),
   ])

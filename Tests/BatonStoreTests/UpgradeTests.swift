@@ -91,7 +91,7 @@ import Testing
       #expect(later.classes.values.reduce(0, +) == 2)
       #expect(try await store.promote(at: now + .seconds(86_400), limit: 9).classes.count == 1)
       let failed = try #require(try await store.request(JobIdentifier("com.example.failed")!, number: nil))
-      #expect(try await store.retry(failed.id, skippingBatch: false, at: now).state == .ready)
+      #expect(try await store.retry(failed.id, skipping: .nothing, at: now).state == .ready)
     }
   }
 

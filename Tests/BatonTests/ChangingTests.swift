@@ -149,6 +149,16 @@ import Testing
     #expect(world.coordinator.calls.first == "retry com.example.broken skipping")
   }
 
+  @Test func `retry skips the batch of the shard that it names`() async throws {
+    let world = World([.failed])
+    let run = await world.baton("retry", "com.example.broken", "--skip-batch", "--shard", "3")
+    #expect(run.status == 0)
+    #expect(world.coordinator.calls.first == "retry com.example.broken skipping in shard 3")
+    let alone = await world.baton("retry", "com.example.broken", "--shard", "3")
+    #expect(alone.status == 64)
+    #expect(alone.error.contains("--shard belongs to --skip-batch; without it all failed shards are retried."))
+  }
+
   @Test func `retry takes the new definition where it is told to`() async throws {
     let world = World([.failed])
     let run = await world.baton("retry", "com.example.broken", "--with-new-definition")

@@ -165,10 +165,15 @@ final class FakeCoordinator: OperatorAPI {
   }
 
   func retry(
-    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+    _ identifier: JobIdentifier, number: Int?, skipping: SkippedBatch, withNewDefinition: Bool
   ) async throws -> RequestRecord {
-    try call(
-      "retry \(identifier)\(skippingBatch ? " skipping" : "")\(withNewDefinition ? " with new definition" : "")")
+    let skipped =
+      switch skipping {
+      case .nothing: ""
+      case .nextBatch: " skipping"
+      case .nextBatchOfShard(let shard): " skipping in shard \(shard)"
+      }
+    try call("retry \(identifier)\(skipped)\(withNewDefinition ? " with new definition" : "")")
     var record = try await details(identifier, number: number).record
     record.state = .ready
     return record

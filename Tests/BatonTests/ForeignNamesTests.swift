@@ -15,7 +15,7 @@ import Testing
     "watch": { try await $0.watch(foreign, number: nil) { _ in } },
     "logs": { try await $0.logs(foreign, number: nil, launch: nil, follows: true) { _, _ in } },
     "cancel": { _ = try await $0.cancel(.identifier(foreign, number: nil), by: "") },
-    "retry": { _ = try await $0.retry(foreign, number: nil, skippingBatch: false, withNewDefinition: false) },
+    "retry": { _ = try await $0.retry(foreign, number: nil, skipping: .nothing, withNewDefinition: false) },
     "redefine": { _ = try await $0.redefine(foreign, number: nil) },
     "setSpread": { _ = try await $0.setSpread(foreign, number: nil, lanes: 2) },
     "shards": { _ = try await $0.shards(foreign, number: nil, after: nil, limit: 9) },

@@ -138,7 +138,7 @@ import Testing
     for launch in fleet.running.keys.sorted() { try fleet.end(launch, .failed("fuzz")) }
     for record in try store.transaction({ try $0.requests(RequestFilter(), after: nil, limit: 100) })
     where record.state == .failed {
-      _ = try store.transaction { try $0.retry(record.id, skippingBatch: true, at: fleet.now.moment) }
+      _ = try store.transaction { try $0.retry(record.id, skipping: .nextBatch, at: fleet.now.moment) }
     }
     try fleet.advance(.seconds(1))
   }

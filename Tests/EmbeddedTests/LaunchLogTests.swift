@@ -45,7 +45,7 @@ struct LaunchLogTests {
       // The launch may end before the coordinator has stored the expiry, so the lines are compared in sorted order.
       #expect(log.texts(with: first) == ["a launch began", "a launch ended", "a launch is asked to stop"])
       #expect(log.texts(with: second) == ["a launch began", "a launch ended"])
-      #expect(log.all.count == 5 && log.all.allSatisfy { $0.level == .info })
+      #expect(log.all.count == 5 && log.all.allSatisfy { $0.level == .info && $0.metadata["baton.shard"] == nil })
       #expect(log.all.compactMap { $0.metadata["baton.expiry.reason"] } == ["draining", "draining"])
       #expect(log.all.compactMap { $0.metadata["baton.launch.outcome"] } == ["expired", "finished"])
     }
@@ -70,6 +70,26 @@ struct LaunchLogTests {
     let ids = try Self.ids(of: 1, try #require(lost.withLock { $0 }))
     #expect(log.texts(with: ids) == ["a launch began", "a launch ended"])
     #expect(log.all.first { $0.text == "a launch ended" }?.metadata["baton.launch.outcome"] == "lost")
+  }
+
+  @Test("The lines about a launch of a shard have the number of the shard, and other lines have none")
+  func shards() async throws {
+    let (coordinators, workers) = (LaunchLines(), LaunchLines())
+    let fleet = try Fleet(logger: coordinators.logger)
+    let worker = fleet.worker("one", folder: folder, [("com.example.a", { _ in })], logger: workers.logger)
+    try await fleet.run([worker]) {
+      var definition = Definition(pattern: IdentifierPattern("com.example.a")!, kind: .processing)
+      definition.spread = Spread(lanes: 1, shards: 3)
+      _ = try await fleet.coordinator.apply([definition])
+      try await fleet.submit("com.example.a")
+      _ = try await fleet.ended("com.example.a")
+    }
+    for log in [coordinators, workers] {
+      for shard in 0..<3 {
+        #expect(log.texts(with: ["baton.shard": "\(shard)"]) == ["a launch began", "a launch ended"])
+      }
+      #expect(log.all.count == 6)
+    }
   }
 
   private func begin(_ fleet: Fleet) async throws {

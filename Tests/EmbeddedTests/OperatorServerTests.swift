@@ -194,7 +194,7 @@ struct OperatorServerTests {
       { _ = try await api.definition(of: identifier, number: number) },
       { _ = try await api.trace(identifier, number: number) },
       { _ = try await api.cancel(.identifier(identifier, number: number), by: "") },
-      { _ = try await api.retry(identifier, number: number, skippingBatch: false, withNewDefinition: false) },
+      { _ = try await api.retry(identifier, number: number, skipping: .nothing, withNewDefinition: false) },
       { _ = try await api.redefine(identifier, number: number) },
       { _ = try await api.setSpread(identifier, number: number, lanes: 2) },
       { _ = try await api.shards(identifier, number: number, after: nil, limit: 9) },
@@ -228,7 +228,7 @@ struct OperatorServerTests {
         for call: @Sendable () async throws -> Void in [
           { _ = try await api.cancel(.identifier(identifier, number: nil), by: "bob") },
           { _ = try await api.cancel(.identifier(identifier, number: 1), by: "bob") },
-          { _ = try await api.retry(identifier, number: 1, skippingBatch: false, withNewDefinition: false) },
+          { _ = try await api.retry(identifier, number: 1, skipping: .nothing, withNewDefinition: false) },
           { try await api.logs(identifier, number: nil, launch: nil, follows: false) { _, _ in } },
         ] {
           let error = await #expect(throws: OperatorError.self) { try await call() }
@@ -397,7 +397,7 @@ struct OperatorServerTests {
       "Remove": { try await $0.remove(IdentifierPattern("com.b")!) },
       "Submit": { _ = try await $0.submit([SubmissionOrder(id: "one", identifier: job)], by: "") },
       "Cancel": { _ = try await $0.cancel(.identifier(job, number: nil), by: "") },
-      "Retry": { _ = try await $0.retry(job, number: nil, skippingBatch: false, withNewDefinition: false) },
+      "Retry": { _ = try await $0.retry(job, number: nil, skipping: .nothing, withNewDefinition: false) },
       "Redefine": { _ = try await $0.redefine(job, number: nil) },
       "SetSpread": { _ = try await $0.setSpread(job, number: nil, lanes: 2) },
       "Drain": { try await $0.setDraining(host, true) }, "Undrain": { try await $0.setDraining(host, false) },

@@ -127,7 +127,7 @@ import Testing
       while try await fleet.coordinator.details(Self.name, number: 1).record.state != .failed { await Task.yield() }
       let same = await Self.refusal {
         _ = try await fleet.coordinator.retry(
-          Self.name, number: nil, skippingBatch: false, withNewDefinition: true)
+          Self.name, number: nil, skipping: .nothing, withNewDefinition: true)
       }
       guard case .conflict(let message)? = same else {
         Issue.record("\(String(describing: same))")
@@ -136,7 +136,7 @@ import Testing
       #expect(message.contains("already"))
       _ = try await fleet.coordinator.apply([Self.titled("repaired")])
       let retried = try await fleet.coordinator.retry(
-        Self.name, number: nil, skippingBatch: false, withNewDefinition: true)
+        Self.name, number: nil, skipping: .nothing, withNewDefinition: true)
       #expect(retried.number == 1)
       #expect([retried.title, "\(retried.progress.batches)"] == ["repaired", "1"])
       while try await fleet.coordinator.details(Self.name, number: 1).record.state == .ready { await Task.yield() }

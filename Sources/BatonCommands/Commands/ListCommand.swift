@@ -30,7 +30,10 @@ struct ListCommand: AsyncParsableCommand, Sendable {
     completion: .list(Arguments.stateNames), transform: Arguments.states)
   var state: [Set<RequestState>] = []
 
-  @Option(help: ArgumentHelp("Only requests that run on this host, or ran there last.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "Only requests that run on this host, or ran there last. A request runs where a shard of it runs.",
+      valueName: "name"))
   var host: String?
 
   @Option(

@@ -17,7 +17,8 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
       Shows the running request, otherwise the last request that ran. All data comes from the coordinator's store: no \
       tracing backend is needed, and the trace is complete even if the request was not sampled. There is a row for \
       each wait with its obstacles, for each launch with its host, outcome and expiry, and for the time in which the \
-      request was not due. If there are many launches, the first, the last and the longest are shown.
+      request was not due. If there are many launches, the first, the last and the longest are shown; of a request with \
+      many shards, a row for each lane.
 
       Examples:
         baton trace com.example.report

@@ -117,7 +117,7 @@ struct RunSession: Sendable {
         names[entry.identifier] = record.name
       case .retry(let record):
         let retried = try await api.retry(
-          record.identifier, number: record.number, skippingBatch: false, withNewDefinition: entry.isOutdated)
+          record.identifier, number: record.number, skipping: .nothing, withNewDefinition: entry.isOutdated)
         entry.isOutdated ? tellRepaired(retried) : tell(retried, again: true)
         names[entry.identifier] = record.name
       case .replace(let record):

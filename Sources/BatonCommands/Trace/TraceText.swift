@@ -27,19 +27,21 @@ struct TraceText {
 
   var lines: [String] {
     let timeline = TraceTimeline(trace)
-    let rows = Waterfall(trace, timeline, showsAll: showsAll).rows(showsAll ? nil : Waterfall.Limits())
+    let whole = Waterfall(trace, timeline, showsAll: showsAll)
+    let rows = whole.rows(showsAll ? nil : Waterfall.Limits())
     let waterfall = WaterfallText(rows: rows, whole: timeline.whole, style: style, width: width).lines
-    return [style.bold(name.description)] + facts(TraceSummary(trace, timeline))
+    return [style.bold(name.description)] + facts(TraceSummary(trace, timeline), whole.lanesText)
       + (waterfall.isEmpty ? ["", "there are no spans yet"] : [""] + waterfall)
   }
 
-  private func facts(_ summary: TraceSummary) -> [String] {
+  private func facts(_ summary: TraceSummary, _ lanes: String) -> [String] {
     let took = summary.total.inWords + (summary.endedAt == nil ? " so far" : "")
     let spent = summary.sentence.onOneLine.wrapped(to: width - 10)
     return block(
       [
         ("State", style.paint(summary.state.rawValue, summary.state.colour)),
         ("Trace", trace.spans.first?.trace.description ?? ""),
+        ("Lanes", lanes),
         ("Link", link?.onOneLine ?? ""),
         ("Took", "\(took), from \(summary.submittedAt.utc)"),
         ("Spent", spent.first ?? ""),

@@ -13,9 +13,10 @@ extension Waterfall {
     var longest = 5
   }
 
-  /// All rows; with `limits`, only as many launches as people read.
+  /// All rows; with `limits`, only as many launches as people read, and of a divided request lanes in their place.
   func rows(_ limits: Limits?) -> [WaterfallRow] {
-    beginning + turnRows(limits.map(shown) ?? Set(turns.indices)) + ending
+    if let limits, turns.count > limits.launches, isDivided { return beginning + laneRows + ending }
+    return beginning + turnRows(limits.map(shown) ?? Set(turns.indices)) + ending
   }
 
   private func turnRows(_ shown: Set<Int>) -> [WaterfallRow] {

@@ -7,6 +7,8 @@ struct Waterfall: Hashable, Sendable {
   struct Turn: Hashable, Sendable {
     var rows: [WaterfallRow]
     var launch: SpanRecord
+    /// Whether the launch still runs.
+    var isOpen = false
   }
 
   /// The rows of the submission.
@@ -22,7 +24,8 @@ struct Waterfall: Hashable, Sendable {
       ending += item.rows
       switch item.role {
       case .submit where turns.isEmpty: (beginning, ending) = (beginning + ending, [])
-      case .launch: (turns, ending) = (turns + [Turn(rows: ending, launch: item.span)], [])
+      case .launch:
+        (turns, ending) = (turns + [Turn(rows: ending, launch: item.span, isOpen: trace.isOpen(item.span))], [])
       default: continue
       }
     }

@@ -151,7 +151,9 @@ extension SpanEvent {
 extension SpanRecord {
   fileprivate var title: String {
     switch role {
-    case .launch: "launch" + (number(Names.Attribute.launch).map { " \($0)" } ?? "")
+    case .launch:
+      (number(Names.Attribute.shard).map { "shard \($0), " } ?? "") + "launch"
+        + (number(Names.Attribute.launch).map { " \($0)" } ?? "")
     case .submit, .wait, .run, .batch, .expire, .complete: role?.rawValue ?? name
     case nil: name
     }

@@ -41,7 +41,7 @@ package protocol OperatorAPI: Sendable {
   ///   identifier. The call is refused (`.conflict`) if that definition has other items or another batch size, or if
   ///   the request has it already.
   func retry(
-    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+    _ identifier: JobIdentifier, number: Int?, skipping: SkippedBatch, withNewDefinition: Bool
   ) async throws -> RequestRecord
   /// Gives a pending request the definition that is now applied for its identifier. The call is refused for the
   /// reasons given in `retry`, and while the request runs.

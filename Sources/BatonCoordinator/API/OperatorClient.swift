@@ -162,12 +162,13 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func retry(
-    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+    _ identifier: JobIdentifier, number: Int?, skipping: SkippedBatch, withNewDefinition: Bool
   ) async throws -> RequestRecord {
     let request = Baton_V1_RetryRequest.with {
       $0.identifier = identifier.rawValue
       if let number { $0.number = Int64(number) }
-      $0.skipBatch = skippingBatch
+      $0.skipBatch = skipping != .nothing
+      if case .nextBatchOfShard(let shard) = skipping { $0.shard = Int32(clamping: shard) }
       $0.withNewDefinition = withNewDefinition
     }
     return try RequestRecord(

@@ -175,7 +175,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering {
       let record = try await api.retry(
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
-        skippingBatch: request.skipBatch, withNewDefinition: request.withNewDefinition)
+        skipping: request.skipping, withNewDefinition: request.withNewDefinition)
       return .with { $0.request = record.proto }
     }
   }
@@ -482,4 +482,11 @@ extension HostName {
 
 extension Baton_V1_ShowRequest {
   fileprivate var optionalNumber: Int? { hasNumber ? Int(number) : nil }
+}
+
+extension Baton_V1_RetryRequest {
+  /// A shard without a skipped batch means nothing: all failed shards are retried.
+  fileprivate var skipping: SkippedBatch {
+    !skipBatch ? .nothing : hasShard ? .nextBatchOfShard(Int(shard)) : .nextBatch
+  }
 }

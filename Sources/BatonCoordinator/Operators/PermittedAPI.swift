@@ -283,7 +283,7 @@ struct PermittedAPI: OperatorAPI {
   }
 
   func retry(
-    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+    _ identifier: JobIdentifier, number: Int?, skipping: SkippedBatch, withNewDefinition: Bool
   ) async throws -> RequestRecord {
     try await check(identifier, number, "Retry")
     var number = number
@@ -294,7 +294,7 @@ struct PermittedAPI: OperatorAPI {
     }
     return try await changing("Retry", "\(identifier)" + (number.map { "#\($0)" } ?? "")) { [number] in
       try await api.retry(
-        identifier, number: number, skippingBatch: skippingBatch, withNewDefinition: withNewDefinition)
+        identifier, number: number, skipping: skipping, withNewDefinition: withNewDefinition)
     }
   }
 

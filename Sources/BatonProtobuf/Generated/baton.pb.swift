@@ -3021,6 +3021,17 @@ package nonisolated struct Baton_V1_RetryRequest: Sendable {
 
   package var skipBatch: Bool = false
 
+  /// The failed shard, from 0, whose batch is skipped. If it is not set, and with skip_batch, only one shard may have
+  /// failed.
+  package var shard: Int32 {
+    get {_shard ?? 0}
+    set {_shard = newValue}
+  }
+  /// Returns true if `shard` has been explicitly set.
+  package var hasShard: Bool {self._shard != nil}
+  /// Clears the value of `shard`. Subsequent reads from it will return its default value.
+  package mutating func clearShard() {self._shard = nil}
+
   /// The request takes over the definition that is now applied for its identifier.
   package var withNewDefinition: Bool = false
 
@@ -3029,6 +3040,7 @@ package nonisolated struct Baton_V1_RetryRequest: Sendable {
   package init() {}
 
   fileprivate var _number: Int64? = nil
+  fileprivate var _shard: Int32? = nil
 }
 
 package nonisolated struct Baton_V1_DrainRequest: Sendable {
@@ -8586,7 +8598,7 @@ nonisolated extension Baton_V1_CancelReply.Cancelled: SwiftProtobuf.Message, Swi
 
 nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RetryRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{3}skip_batch\0\u{4}%with_new_definition\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{3}skip_batch\0\u{1}shard\0\u{4}$with_new_definition\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -8597,6 +8609,7 @@ nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobu
       case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.skipBatch) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self._shard) }()
       case 40: try { try decoder.decodeSingularBoolField(value: &self.withNewDefinition) }()
       default: break
       }
@@ -8617,6 +8630,9 @@ nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobu
     if self.skipBatch != false {
       try visitor.visitSingularBoolField(value: self.skipBatch, fieldNumber: 3)
     }
+    try { if let v = self._shard {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 4)
+    } }()
     if self.withNewDefinition != false {
       try visitor.visitSingularBoolField(value: self.withNewDefinition, fieldNumber: 40)
     }
@@ -8627,6 +8643,7 @@ nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobu
     if lhs.identifier != rhs.identifier {return false}
     if lhs._number != rhs._number {return false}
     if lhs.skipBatch != rhs.skipBatch {return false}
+    if lhs._shard != rhs._shard {return false}
     if lhs.withNewDefinition != rhs.withNewDefinition {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true

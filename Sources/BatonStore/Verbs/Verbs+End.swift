@@ -147,7 +147,8 @@ extension EndingAnswer {
     // logged.
     guard wasLive, let trace = request.trace else { return }
     subject = LaunchSubject(
-      identifier: request.identifier, request: request.number, launch: launch.number, trace: trace)
+      identifier: request.identifier, request: request.number, launch: launch.number,
+      shard: request.isSpread ? request.shard : nil, trace: trace)
   }
 
   /// The answer for a launch of a request that is not kept any more or never existed.

@@ -10,8 +10,8 @@ extension Verbs {
     try need(.request(launch.request))
     let subject = try prepare(.openLaunch).first(launch.request.rawValue, launch.number, reason.code) { row in
       LaunchSubject(
-        identifier: JobIdentifier(trusted: row.text(0)), request: row.int(1), launch: launch.number, trace: row.trace(2)
-      )
+        identifier: JobIdentifier(trusted: row.text(0)), request: row.int(1), launch: launch.number,
+        shard: row.optionalInt64(5).map(Int.init), trace: row.trace(2))
     }
     guard let subject else { return nil }
     try prepare(.noteExpiry).run(reason.code, reason.detail, now.date, launch.request.rawValue, launch.number)
@@ -22,7 +22,8 @@ extension Verbs {
 extension Query {
   static let openLaunch = Query(
     """
-    SELECT i.name, r.number, r.trace_id, l.span_id, r.is_sampled
+    SELECT i.name, r.number, r.trace_id, l.span_id, r.is_sampled,
+      CASE WHEN r.first_unit IS NOT NULL THEN r.shard END
     FROM launch l JOIN request r ON r.id = l.request JOIN identifier i ON i.id = r.identifier
     WHERE l.request = ? AND l.number = ? AND (l.ended_at IS NULL OR l.expiring_reason = ?)
     """)

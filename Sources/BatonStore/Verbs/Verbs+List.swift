@@ -4,6 +4,8 @@ package import BatonModel
 package struct RequestFilter: Hashable, Sendable {
   package var states: Set<RequestState>
   package var pattern: IdentifierPattern?
+  /// Only requests that run on this host or ran there last. A divided request runs where a shard of it runs; while none
+  /// does, the host of its shard 0 counts.
   package var host: HostName?
 
   package init(states: Set<RequestState> = [], pattern: IdentifierPattern? = nil, host: HostName? = nil) {
@@ -23,7 +25,9 @@ extension Verbs {
     for source in ListSource.sources(of: filter, startsFromNames: names.kind == .few) {
       found += try list(source, names, filter, after: after, limit: limit)
     }
-    return try found.sorted { $0.id < $1.id }.prefix(limit).compactMap { try complete($0) }
+    // Two sources may have the same request.
+    let ordered = Dictionary(found.map { ($0.id, $0) }) { first, _ in first }.values.sorted { $0.id < $1.id }
+    return try ordered.prefix(limit).compactMap { try complete($0) }
   }
 
   /// The requests that one source lists.
@@ -72,6 +76,8 @@ enum ListSource: Int, CaseIterable {
   case names
   /// The requests that run on a host or ran there last.
   case host
+  /// The requests of which a shard runs on a host.
+  case shards
   case scheduled
   /// The ready requests of one class.
   case ready
@@ -83,7 +89,7 @@ enum ListSource: Int, CaseIterable {
   /// The indexes that together contain all requests of the filter.
   static func sources(of filter: RequestFilter, startsFromNames: Bool) -> [ListSource] {
     if startsFromNames { return [.names] }
-    if filter.states.isEmpty { return [filter.host == nil ? .every : .host] }
+    if filter.states.isEmpty { return filter.host == nil ? [.every] : [.host, .shards] }
     return filter.states.sorted { $0.code < $1.code }.map { state in
       switch state {
       case .scheduled: .scheduled
@@ -98,7 +104,7 @@ enum ListSource: Int, CaseIterable {
 
   var tables: String {
     switch self {
-    case .every, .names, .host, .scheduled, .ready, .succeeded, .failed, .cancelled: "FROM request r"
+    case .every, .names, .host, .shards, .scheduled, .ready, .succeeded, .failed, .cancelled: "FROM request r"
     case .running: "FROM request r"
     }
   }
@@ -109,6 +115,7 @@ enum ListSource: Int, CaseIterable {
     case .every: "r.id > ?1"
     case .names: "r.id > ?1"
     case .host: "r.host = (SELECT id FROM host WHERE name = ?6) AND r.id > ?1"
+    case .shards: "r.id IN (\(Query.requestsWithShardOnHost)) AND r.id > ?1"
     case .scheduled: "r.state = 0 AND r.id > ?1"
     case .ready: "r.state = 1 AND r.definition = ?7 AND r.priority = ?8 AND r.id > ?1"
     case .running: "r.id IN (\(Query.requestsThatRun)) AND r.id > ?1"
@@ -123,7 +130,7 @@ extension ListSource {
   var order: String {
     switch self {
     case .succeeded: "r.id + 0"
-    case .every, .names, .host, .scheduled, .ready, .running, .failed, .cancelled: "r.id"
+    case .every, .names, .host, .shards, .scheduled, .ready, .running, .failed, .cancelled: "r.id"
     }
   }
 
@@ -137,7 +144,7 @@ extension ListSource {
       ("r.state = 1 AND r.definition = ANY (ARRAY[?7]) AND r.priority = ?8 AND r.id > ?1", "r.definition, r.id")
     case .failed: ("r.state >= 4 AND r.state = ANY (ARRAY[4]::bigint[]) AND r.id > ?1", "r.state, r.id")
     case .cancelled: ("r.state >= 4 AND r.state = ANY (ARRAY[5]::bigint[]) AND r.id > ?1", "r.state, r.id")
-    case .every, .names, .scheduled, .running, .succeeded: (condition, order)
+    case .every, .names, .shards, .scheduled, .running, .succeeded: (condition, order)
     }
   }
 }
@@ -177,6 +184,13 @@ extension Query {
     WHERE l.ended_at IS NULL AND l.request > ?1
     """
 
+  /// The requests after `?1` of which a shard that is not their own has an open launch on the host `?6`.
+  static let requestsWithShardOnHost = """
+    SELECT p.head FROM launch l JOIN request p ON p.id = l.request
+    WHERE l.ended_at IS NULL AND l.request > ?1 AND l.host = (SELECT id FROM host WHERE name = ?6)
+      AND p.head IS NOT NULL
+    """
+
   /// The state of a request: it runs while a shard of it runs.
   static let shownState = """
     CASE WHEN r.first_unit IS NOT NULL AND r.state <= 1 AND EXISTS (
@@ -199,7 +213,8 @@ extension Query {
       \(recordColumns(withBlobs: false)) \(source.tables) \(recordJoins)
       WHERE \(condition) AND r.head IS NULL AND (?5 IS NULL OR (?5 >> CAST(\(shownState) AS integer)) & 1 = 1)
         \(nameCondition)
-        AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6))
+        AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6)
+          OR r.id IN (\(requestsWithShardOnHost)))
         AND (coalesce(?3, ?4, ?6) IS NOT NULL OR coalesce(?5, ?7, ?8, 0) IS NOT NULL)
       ORDER BY \(order) LIMIT ?2
       """

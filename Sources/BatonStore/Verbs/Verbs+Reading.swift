@@ -56,7 +56,7 @@ package struct RequestRecord: Hashable, Sendable {
   /// those of all shards together.
   package var shards: ShardSummary?
   /// Whether the request was divided.
-  var isSpread = false
+  package var isSpread = false
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,

@@ -2,7 +2,7 @@ package import BatonModel
 
 extension Verbs {
   package func retry(
-    _ id: RequestID, skippingBatch: Bool, as definition: DefinitionID? = nil, at now: Moment
+    _ id: RequestID, skipping: SkippedBatch, as definition: DefinitionID? = nil, at now: Moment
   ) throws -> RequestRecord {
     guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
     let name = request.name
@@ -25,11 +25,14 @@ extension Verbs {
     if let definition { try adopt(definition, by: request, at: now) }
     let own = try knownDefinition(definition ?? request.requirementClass.definition)
     if request.isSpread {
-      try reopenShards(of: request, own, skippingBatch: skippingBatch, at: now)
+      try reopenShards(of: request, own, skipping: skipping, at: now)
     } else {
+      if case .nextBatchOfShard(let shard) = skipping {
+        throw StoreError(.refused, "\(name) was not divided, so it has no shard \(shard); leave --shard out.")
+      }
       try reopen(request, at: now)
       try count(pattern: own.pattern, from: .failed, to: .ready)
-      if skippingBatch { try skipBatch(of: request, under: own, at: now) }
+      if skipping == .nextBatch { try skipBatch(of: request, under: own, at: now) }
     }
     if let waiting = known?.waiting { try hold(waiting, now) }
     guard let record = try self.request(id) else { throw StoreError(.corrupt, "\(name) is not there any more.") }

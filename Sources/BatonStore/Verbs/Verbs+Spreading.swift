@@ -131,7 +131,7 @@ extension Verbs {
 
   /// Makes the failed shards of a failed request ready again, each at its checkpoint. Those that succeeded stay so.
   func reopenShards(
-    of request: LaunchedRequest, _ definition: FrozenDefinition, skippingBatch: Bool, at now: Moment
+    of request: LaunchedRequest, _ definition: FrozenDefinition, skipping: SkippedBatch, at now: Moment
   ) throws {
     try need(.allShards(request.id))
     try prepare(.keepSpreadCompletion).run(request.id.rawValue)
@@ -139,8 +139,11 @@ extension Verbs {
     (row.failed, row.cancelled, row.isStopping, row.failedShards, row.failure) = (0, 0, false, nil, nil)
     row.isCancelled = false
     let broken = try prepare(.brokenShards).all(request.id.rawValue) { row in
-      (id: RequestID(row.int64(0)), length: row.optionalInt64(1), isFailed: row.int(2) == RequestState.failed.code)
+      BrokenShard(
+        id: RequestID(row.int64(0)), length: row.optionalInt64(1), isFailed: row.int(2) == RequestState.failed.code,
+        shard: row.int(3))
     }
+    let skipped = try shard(whoseBatchIs: skipping, in: broken.filter(\.isFailed), of: request)
     try prepare(.reopenSpread).run(Timestamp.distantFuture, request.id.rawValue)
     for shard in broken {
       let isReady = row.lanesInUse < row.lanes
@@ -149,7 +152,7 @@ extension Verbs {
       try prepare(.reopenShard).run(
         isReady ? 1 : 0, isReady ? nil : Cause.backingOff.rawValue, isReady ? now.steady : .distantFuture,
         isReady ? now.date : nil, shard.id.rawValue)
-      if skippingBatch, shard.isFailed, let failed = try launched(shard.id) {
+      if shard.id == skipped, let failed = try launched(shard.id) {
         try skipBatch(of: failed, under: definition, length: shard.length, at: now)
       }
     }
@@ -158,6 +161,41 @@ extension Verbs {
     try note(.retried, detail: nil, of: request.id.rawValue, at: now)
     try count(pattern: definition.pattern, from: .failed, to: .scheduled)
   }
+
+  /// The failed shard of which a batch is skipped; `nil` if none is.
+  private func shard(
+    whoseBatchIs skipping: SkippedBatch, in failed: [BrokenShard], of request: LaunchedRequest
+  ) throws -> RequestID? {
+    let numbers = failed.prefix(20).map { "\($0.shard)" }.joined(separator: ", ") + (failed.count > 20 ? " …" : "")
+    switch skipping {
+    case .nothing: return nil
+    case .nextBatch:
+      guard failed.count <= 1 else {
+        throw StoreError(
+          .refused,
+          """
+          \(failed.count) shards of \(request.name) failed (\(numbers)), each at a batch of its own. Say with --shard \
+          which of them passes over its batch, or retry without --skip-batch.
+          """)
+      }
+      return failed.first?.id
+    case .nextBatchOfShard(let number):
+      guard let shard = failed.first(where: { $0.shard == number }) else {
+        throw StoreError(
+          .refused, "Shard \(number) of \(request.name) has not failed; what failed: \(numbers).")
+      }
+      return shard.id
+    }
+  }
+}
+
+/// A shard that failed or was stopped.
+private struct BrokenShard {
+  var id: RequestID
+  /// The number of its units; `nil` if it has no range.
+  var length: Int64?
+  var isFailed: Bool
+  var shard: Int
 }
 
 extension Query {

@@ -228,6 +228,8 @@ package enum Names {
     package static let request = Attribute.request
     /// The number of the launch within its request.
     package static let launch = Attribute.launch
+    /// The number of the shard, from 0; only for a request that was divided.
+    package static let shard = Attribute.shard
     /// The request's number in the store and the launch's number within the request, such as `9/2`.
     package static let launchKey = "baton.launch.key"
     /// The number of the batch.

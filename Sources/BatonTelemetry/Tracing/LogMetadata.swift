@@ -13,14 +13,16 @@ extension Logger.MetadataProvider {
 
 extension Logger.Metadata {
   /// The metadata of every log line about a launch, in the coordinator and in workers: identifier, request and launch
-  /// as `baton show` accepts them, and the ids of the launch's span, whether it is sampled or not.
+  /// as `baton show` accepts them, the shard of a request that was divided, and the ids of the launch's span, whether
+  /// it is sampled or not.
   /// - Parameter more: further metadata of the log line. If a key is in both, the launch's value is kept.
   package static func launch(_ subject: LaunchSubject, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
     let span = SpanContext(subject.trace)
-    let own: Logger.Metadata = [
+    var own: Logger.Metadata = [
       Names.LogKey.identifier: "\(subject.identifier)", Names.LogKey.request: "\(subject.request)",
       Names.LogKey.launch: "\(subject.launch)", Names.LogKey.trace: "\(span.trace)", Names.LogKey.span: "\(span.span)",
     ]
+    own[Names.LogKey.shard] = subject.shard.map { "\($0)" }
     return own.merging(more) { own, _ in own }
   }
 

@@ -196,7 +196,7 @@ extension Act {
       try kinds(verbs.cancel(.request(Fleet.request("com.ready", verbs)), by: "seat \(seat.number)", at: seat.later))
     },
     Act("cancel all") { try kinds($0.cancel(.all, by: "seat \($1.number)", at: $1.later)) },
-    Act("retry") { try "\($0.retry(Fleet.request("com.failed", $0), skippingBatch: true, at: $1.later).state)" },
+    Act("retry") { try "\($0.retry(Fleet.request("com.failed", $0), skipping: .nextBatch, at: $1.later).state)" },
     Act("submit after a failed one") { try accepted($0.submit([$1.submission("com.failed")], at: $1.later)) },
     Act("redefine") { verbs, seat in
       try "\(verbs.redefine(Fleet.request("com.ready", verbs), as: Fleet.present, at: seat.later).definition)"

@@ -64,13 +64,15 @@ struct TraceSample {
   @discardableResult
   mutating func launch(
     _ start: Double, _ end: Double?, on host: String, _ outcome: LaunchOutcome.Kind?, _ reason: String? = nil,
-    batches: Int64 = 4, error: String? = nil
+    batches: Int64 = 4, error: String? = nil, shard: (index: Int, launch: Int)? = nil
   ) -> SpanID {
     launches += 1
     var attributes = [
-      Attribute(Names.Attribute.launch, .int(Int64(launches))), Attribute(Names.Attribute.host, .string(host)),
+      Attribute(Names.Attribute.launch, .int(Int64(shard?.launch ?? launches))),
+      Attribute(Names.Attribute.host, .string(host)),
       Attribute(Names.Attribute.batches, .int(batches)),
     ]
+    if let shard { attributes.append(Attribute(Names.Attribute.shard, .int(Int64(shard.index)))) }
     if let outcome { attributes.append(Attribute(Names.Attribute.launchOutcome, .string(outcome.rawValue))) }
     if let reason { attributes.append(Attribute(Names.Attribute.expiryReason, .string(reason))) }
     let id = add(.launch, start, end, attributes)
@@ -151,6 +153,28 @@ extension TraceSample {
     }
     sample.launch(time, time + 600, on: "anna", .finished)
     sample.complete(time + 600, .succeeded)
+  }
+
+  /// A request with so many shards on so many lanes. Shard 5 loses its host, and another host takes it over.
+  static func divided(shards: Int, lanes: Int) -> RequestTrace {
+    made { sample in
+      var free = (0..<lanes).map { 0.1 * Double($0) }
+      func host(_ lane: Int) -> String { "host-\(lane / 4)" }
+      for index in 0..<shards {
+        let lane = free.indices.min { (free[$0], $0) < (free[$1], $1) } ?? 0
+        let (start, length) = (free[lane], 60 + Double(index % 7) * 5)
+        if index == 5 {
+          sample.launch(
+            start, start + 20, on: host(lane), .lost, batches: 1, error: "its worker is gone", shard: (5, 1))
+          sample.wait(start + 20, start + 22)
+          sample.launch(start + 22, start + length, on: "host-9", .finished, shard: (5, 2))
+        } else {
+          sample.launch(start, start + length, on: host(lane), .finished, shard: (index, 1))
+        }
+        free[lane] = start + length + 0.05
+      }
+      sample.complete((free.max() ?? 0), .succeeded)
+    }
   }
 
   static func made(_ body: (inout TraceSample) -> Void) -> RequestTrace {

@@ -16,6 +16,7 @@ import Testing
   static let samples: [String: RequestTrace] = [
     "slow": TraceSample.slow, "running": TraceSample.running, "waiting": TraceSample.waiting,
     "scheduled": TraceSample.scheduled, "failed": TraceSample.failed, "long": TraceSample.long,
+    "divided": TraceSample.divided(shards: 64, lanes: 8), "shards": TraceSample.divided(shards: 6, lanes: 3),
   ]
 
   @Test(arguments: samples.keys.sorted()) func `a trace is golden`(name: String) throws {
@@ -69,6 +70,17 @@ import Testing
     let hidden = short.matches(of: #/(?m)^… (\d+) more launch/#).compactMap { Int($0.output.1) }
     #expect(hidden.reduce(0, +) + launches(short).count == 201)
     #expect(launches(Self.text(TraceSample.long, all: true)) == Array(1...201))
+  }
+
+  @Test(arguments: [15, 16, 17, 200]) func `of many lanes as many are shown as people read`(lanes: Int) {
+    let trace = TraceSample.divided(shards: 4 * lanes, lanes: lanes)
+    let text = Self.text(trace)
+    #expect(text.matches(of: #/(?m)^lane \d+ /#).count == (lanes > 16 ? 15 : lanes))
+    #expect(text.contains("… \(lanes - 15) more lanes") == (lanes > 16))
+    #expect(text.contains("  Lanes  \(lanes) at once, for \(4 * lanes) shards in \(4 * lanes + 1) launches\n"))
+    #expect(text.split(separator: "\n").count < 32)
+    let all = Self.text(trace, all: true)
+    #expect(all.matches(of: #/(?m)^shard \d+, launch \d+ /#).count == 4 * lanes + 1)
   }
 
   @Test(arguments: [20, 21]) func `up to twenty launches are all shown`(count: Int) {

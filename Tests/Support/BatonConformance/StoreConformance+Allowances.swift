@@ -73,10 +73,10 @@ extension StoreConformance {
 
 extension StoreScenario {
   /// Advances both clocks to the beginning of the next day of the steady clock.
-  fileprivate mutating func toMorning() async throws { advance(DailyUse.refill(after: now.steady) - now.steady) }
+  mutating func toMorning() async throws { advance(DailyUse.refill(after: now.steady) - now.steady) }
 
   /// The launch time used by the definition, and by each connected host, is `used`.
-  fileprivate func expectUse(_ used: Duration, of pattern: String, _ what: String) async throws {
+  func expectUse(_ used: Duration, of pattern: String, _ what: String) async throws {
     let fleet = try await store.fleet()
     try expect(
       fleet.use[try Self.pattern(pattern)]?.used(at: now.steady) ?? .zero, used, "what \(pattern) used \(what)")

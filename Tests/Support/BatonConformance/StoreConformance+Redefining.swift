@@ -10,7 +10,7 @@ extension StoreConformance {
       try await s.end(launch, .failed("no"))
       let before = try await s.store.spans(of: launch.request)
       let new = try await s.define { $0.failing(["typo"]) }.id
-      let record = try await s.store.retry(launch.request, skippingBatch: false, as: new, at: s.now)
+      let record = try await s.store.retry(launch.request, skipping: .nothing, as: new, at: s.now)
       try expect(record.definition, new, "its definition")
       try expect([record.progress.batches, Int(record.progress.completedUnits)], [1, 4], "its checkpoint")
       try expect(try await s.store.events(of: launch.request).map(\.name), ["redefined", "retried"], "events")
@@ -29,15 +29,15 @@ extension StoreConformance {
       let (store, now) = (s.store, s.now)
       let size = try await s.define { $0.failing(["x"], batchSize: 5) }.id
       try await expectRefusal(.refused, saying: ["job", "'batchSize' was 4 and is 5", "from the beginning"]) {
-        _ = try await store.retry(launch.request, skippingBatch: false, as: size, at: now)
+        _ = try await store.retry(launch.request, skipping: .nothing, as: size, at: now)
       }
       let items = try await s.define { $0.failing(["x"], items: .glob("*.raw")) }.id
       try await expectRefusal(.refused, saying: ["'items' were the range 1...10 and are the glob '*.raw'"]) {
-        _ = try await store.retry(launch.request, skippingBatch: false, as: items, at: now)
+        _ = try await store.retry(launch.request, skipping: .nothing, as: items, at: now)
       }
       let handler = try await s.define { $0.retry.limit = 0 }.id
       try await expectRefusal(.refused, saying: ["'work' was a command and is none"]) {
-        _ = try await store.retry(launch.request, skippingBatch: false, as: handler, at: now)
+        _ = try await store.retry(launch.request, skipping: .nothing, as: handler, at: now)
       }
       try expect(try await s.record(launch.request).definition, old, "its definition")
       try expect(try await s.store.events(of: launch.request), [], "events after a refusal")
@@ -48,7 +48,7 @@ extension StoreConformance {
         ItemPage(launch: launch, start: 0, items: ["a.jgp"], isLast: true), from: StoreScenario.worker, at: s.now)
       try await s.end(launch, .failed("no"))
       let new = try await s.define { $0.failing(["x"], items: .glob("*.jpg")) }.id
-      let record = try await s.store.retry(launch.request, skippingBatch: false, as: new, at: s.now)
+      let record = try await s.store.retry(launch.request, skipping: .nothing, as: new, at: s.now)
       try expect(record.frozenItems == nil, "the old items are still there")
       let next = try await s.start(new)
       let answer = try await s.store.appendItems(
@@ -60,12 +60,12 @@ extension StoreConformance {
       try await s.end(launch, .failed("no"))
       let (store, now) = (s.store, s.now)
       try await expectRefusal(.refused, saying: ["job", "already", "baton apply"]) {
-        _ = try await store.retry(launch.request, skippingBatch: false, as: old, at: now)
+        _ = try await store.retry(launch.request, skipping: .nothing, as: old, at: now)
       }
       let second = try await s.define { $0.failing(["y"]) }.id
       try await s.define { $0.failing(["z"]) }
       try await expectRefusal(.refused, saying: ["job", "was changed"]) {
-        _ = try await store.retry(launch.request, skippingBatch: false, as: second, at: now)
+        _ = try await store.retry(launch.request, skipping: .nothing, as: second, at: now)
       }
       try expect(try await s.state(launch.request), .failed, "its state")
     },

@@ -76,7 +76,7 @@ extension StoreConformance {
       try await s.submit("com.a", to: definition)
       let request = try await s.end(try await s.start(definition), .failed("broken")).request
       s.advance(.seconds(100))
-      _ = try await s.store.retry(request, skippingBatch: false, at: s.now)
+      _ = try await s.store.retry(request, skipping: .nothing, at: s.now)
       try await s.end(try await s.start(definition))
       let limits = RetentionLimits(endedFor: .seconds(60))
       _ = try await s.store.prune(limits, at: s.now + .seconds(59))

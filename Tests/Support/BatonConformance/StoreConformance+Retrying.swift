@@ -8,7 +8,7 @@ extension StoreConformance {
       try await s.commit(launch, 0) { $0.cursor = [6] }
       let trace = try await s.record(launch.request).trace
       try await s.end(launch, .failed("no"))
-      let record = try await s.store.retry(launch.request, skippingBatch: false, at: s.now)
+      let record = try await s.store.retry(launch.request, skipping: .nothing, at: s.now)
       try expect(record.state, .ready, "the state")
       try expect(record.ledger, Ledger(), "the ledger")
       try expect(record.trace, trace, "the trace")
@@ -26,10 +26,10 @@ extension StoreConformance {
       }
       try await s.commit(launch, 0) { $0.completedUnits = 4 }
       try await s.end(launch, .failed("no"))
-      let first = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      let first = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now)
       try expect([first.progress.batches, Int(first.progress.completedUnits)], [2, 8], "after the first skip")
       try await s.end(try await s.start(definition), .failed("no"))
-      let second = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      let second = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now)
       try expect([second.progress.batches, Int(second.progress.completedUnits)], [3, 10], "after the second skip")
       try expect([first.skippedBatches, second.skippedBatches], [[1], [1, 2]], "the batches that are skipped")
       try expect([first.skippedUnits, second.skippedUnits], [4, 6], "their units")
@@ -43,7 +43,7 @@ extension StoreConformance {
     Case("the very first batch can be skipped too") { s in
       let (definition, launch) = try await s.running { $0.retry.limit = 0 }
       try await s.end(launch, .failed("no"))
-      let record = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      let record = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now)
       try expect(record.progress, Progress(batches: 1), "the progress")
       try expect(try await s.commit(try await s.start(definition), 1), .committed(batch: 1), "the next batch")
       let after = try await s.record(launch.request)
@@ -55,7 +55,7 @@ extension StoreConformance {
         definition.work = Work(command: ["x"], items: .range(1...3), batchSize: 4)
       }
       try await s.end(launch, .failed("no"))
-      let record = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      let record = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now)
       try expect([record.progress.completedUnits, record.skippedUnits, record.doneUnits], [3, 3, 0], "the units")
     },
     Case("a retried request is live again: the waiting one waits for it") { s in
@@ -63,7 +63,7 @@ extension StoreConformance {
       try await s.end(launch, .failed("no"))
       let waiting = try await s.submit("job", to: definition)
       try expect(waiting.state, .ready, "before the retry")
-      _ = try await s.store.retry(launch.request, skippingBatch: false, at: s.now)
+      _ = try await s.store.retry(launch.request, skipping: .nothing, at: s.now)
       try expect(try await s.record(waiting.request).waitsBecause, .waitsForLiveRequest(number: 1), "after the retry")
       try await s.end(try await s.start(definition))
       try expect(try await s.state(waiting.request), .ready, "after its end")
@@ -72,20 +72,20 @@ extension StoreConformance {
       let (definition, first) = try await s.running { $0.retry.limit = 0 }
       let (store, now) = (s.store, s.now)
       try await expectRefusal(.refused, saying: ["job", "running"]) {
-        _ = try await store.retry(first.request, skippingBatch: false, at: now)
+        _ = try await store.retry(first.request, skipping: .nothing, at: now)
       }
       try await expectRefusal(.notFound, saying: ["99"]) {
-        _ = try await store.retry(RequestID(99), skippingBatch: false, at: now)
+        _ = try await store.retry(RequestID(99), skipping: .nothing, at: now)
       }
       try await s.end(first, .failed("no"))
       try await s.submit("job", to: definition)
       let second = try await s.start(definition)
       try await expectRefusal(.refused, saying: ["job", "live"]) {
-        _ = try await store.retry(first.request, skippingBatch: true, at: now)
+        _ = try await store.retry(first.request, skipping: .nextBatch, at: now)
       }
       try expect(try await s.store.events(of: first.request), [], "events after a refusal")
       try await s.end(second)
-      _ = try await s.store.retry(first.request, skippingBatch: false, at: s.now)
+      _ = try await s.store.retry(first.request, skipping: .nothing, at: s.now)
     },
   ]
 }

@@ -76,7 +76,7 @@ extension StoreConformance {
       _ = try await s.store.promote(at: s.now, limit: 10)
       try await s.end(try await s.start(definition), .failed("no"))
       let failed = try await s.store.unsentSpans(limit: 20)
-      _ = try await s.store.retry(first.request, skippingBatch: false, at: s.now)
+      _ = try await s.store.retry(first.request, skipping: .nothing, at: s.now)
       try await s.store.note(.suspect, detail: nil, of: first.request, at: s.now)
       s.advance(.seconds(1))
       try await s.end(try await s.start(definition))

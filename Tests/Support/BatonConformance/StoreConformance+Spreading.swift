@@ -92,7 +92,7 @@ extension StoreConformance {
       let record = try await s.record(launch.request)
       try expect(record.state, .failed, "the request")
       try expect(record.reason, "shard 1 of \(record.shards?.total ?? 0) failed: no disk", "the reason")
-      let retried = try await s.store.retry(launch.request, skippingBatch: false, at: s.now)
+      let retried = try await s.store.retry(launch.request, skipping: .nothing, at: s.now)
       try expect(retried.state, .ready, "the request")
       let again = try await s.claim(definition, places: 9).assignments
       try expect(again.map(\.launch), [LaunchKey(request: other.request, number: 2)], "only the failed shard")
@@ -101,7 +101,7 @@ extension StoreConformance {
       try expect(try await s.state(launch.request), .succeeded, "the request")
       try expect(try await s.record(launch.request).progress.completedUnits, 8, "every unit once")
     },
-    Case("a retry skips the batch at which each failed shard stands") { s in
+    Case("a retry skips the batch at which the failed shard stands") { s in
       let (definition, launch) = try await s.spreading(8, lanes: 2) {
         $0.retry.limit = 0
         $0.spread?.shardSize = 4
@@ -109,13 +109,68 @@ extension StoreConformance {
       let other = try require(try await s.claim(definition).assignments.first, "the other shard").launch
       try await s.end(other, .failed("bad item"))
       try await s.finishAll(definition, from: launch)
-      _ = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      _ = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now)
       let again = try require(try await s.claim(definition).assignments.first, "the failed shard")
       try expect(again.progress.completedUnits, 1, "it goes on after the skipped batch")
       try await s.finishAll(definition, from: again.launch)
       let record = try await s.record(launch.request)
       try expect(record.state, .succeeded, "the request")
       try expect(record.skippedUnits, 1, "the skipped unit")
+    },
+    Case("of several failed shards, a retry skips a batch only of the shard that is named") { s in
+      let (definition, launch) = try await s.spreading(8, lanes: 2) {
+        $0.retry.limit = 0
+        $0.spread?.shardSize = 4
+      }
+      let other = try require(try await s.claim(definition).assignments.first, "the other shard").launch
+      try await s.commit(other, 0)
+      try await s.end(launch, .failed("bad item"))
+      try await s.end(other, .failed("bad item"))
+      // The lane that became free first got a part of the shard that ran.
+      try await s.finishAll(definition, from: try await s.start(definition))
+      try await expectRefusal(
+        .refused,
+        saying: ["2 shards of job (request 1) failed (0, 1), each at a batch of its own. Say with --shard which"]
+      ) { _ = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now) }
+      for absent in [2, -1] {
+        try await expectRefusal(
+          .refused, saying: ["Shard \(absent) of job (request 1) has not failed; what failed: 0, 1."]
+        ) { _ = try await s.store.retry(launch.request, skipping: .nextBatchOfShard(absent), at: s.now) }
+      }
+      try expect(try await s.state(launch.request), .failed, "a refused retry changes nothing")
+      _ = try await s.store.retry(launch.request, skipping: .nextBatchOfShard(1), at: s.now)
+      let again = try await s.claim(definition, places: 9).assignments
+      try expect(again.map(\.progress.completedUnits), [0, 2], "only shard 1 goes on after its batch")
+      try expect(try await s.record(launch.request).skippedUnits, 1, "the skipped unit")
+      let events = try await s.store.events(of: launch.request)
+      try expect(events.contains { $0.detail == "1 of shard 1" }, true, "the record of what was skipped")
+      try await s.finish(again[0].launch)
+      try await s.finishAll(definition, from: again[1].launch)
+      try expect(try await s.state(launch.request), .succeeded, "the request")
+    },
+    Case("a request that was not divided has no shard whose batch is skipped") { s in
+      let (_, launch) = try await s.running { $0.retry.limit = 0 }
+      try await s.end(launch, .failed("bad item"))
+      try await expectRefusal(.refused, saying: ["was not divided, so it has no shard 0; leave --shard out"]) {
+        _ = try await s.store.retry(launch.request, skipping: .nextBatchOfShard(0), at: s.now)
+      }
+    },
+    Case("a divided request is found by the host of any shard that runs") { s in
+      let (definition, launch) = try await s.spreading(40, lanes: 3)
+      let beta = HostName("beta")
+      try await s.connect(beta)
+      let other = try require(try await s.claim(definition, on: beta).assignments.first, "a shard on beta").launch
+      let store = s.store
+      func found(_ host: HostName, _ states: Set<RequestState> = []) async throws -> [RequestID] {
+        try await store.requests(RequestFilter(states: states, host: host), after: nil, limit: 9).map(\.id)
+      }
+      for states in [[], [.running], Set(RequestState.allCases)] {
+        try expect(try await found(StoreScenario.host, states), [launch.request], "the host of shard 0")
+        try expect(try await found(beta, states), [launch.request], "the host of another shard, once")
+      }
+      try await s.end(other, .lost, from: WorkerProcess(host: beta, incarnation: StoreScenario.process))
+      try expect(try await found(beta), [], "no shard runs there any more")
+      try expect(try await found(StoreScenario.host), [launch.request], "shard 0 runs on")
     },
     Case("onShardFailure: stop ends the other shards, and makes no more") { s in
       let (definition, launch) = try await s.spreading(40, lanes: 2) {
@@ -130,7 +185,7 @@ extension StoreConformance {
       try expect(last.state, .failed, "the request")
       let record = try await s.record(launch.request)
       try expect(record.reason, "shard 1 of 2 failed: no disk", "the reason names the shard that failed")
-      let retried = try await s.store.retry(launch.request, skippingBatch: false, at: s.now)
+      let retried = try await s.store.retry(launch.request, skipping: .nothing, at: s.now)
       try expect(retried.shards?.ready, 2, "a retry goes on with both")
     },
     Case("cancelling ends the shards that wait, and the request ends with the last launch") { s in

@@ -222,6 +222,7 @@ extension Journal {
     }
     try checkFate(of: &request, answer, log, outcome, isBlameless: isBlameless, at: time)
     requests[launch.request] = request
+    ended(launch.request, request, as: answer.state)
     for stop in whole.stops {
       stopping.insert(stop.launch.request)
       noted(stop.reason, of: stop.launch)
@@ -257,6 +258,7 @@ extension Journal {
     case .stopping(let launch, _, _, _):
       try expect(requests[launch.request]?.open == launch, .outcome, "\(launch) was cancelled, and does not run")
       stopping.insert(launch.request)
+      if let head = requests[launch.request]?.head { divisions[head]?.isStopping = true }
       noted(.cancelled(by: "operator"), of: launch)
     }
   }
@@ -295,6 +297,7 @@ extension Journal {
   /// Records that an operator has retried a failed request.
   func retried(_ request: RequestID) {
     divisions[request]?.isOver = false
+    divisions[request]?.isStopping = false
     for id in rows(of: request) {
       guard var retried = requests[id], id == request || !retried.reachedEnd else { continue }
       (retried.failures, retried.losses, retried.strikes) = (0, 0, 0)

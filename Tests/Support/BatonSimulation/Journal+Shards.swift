@@ -38,6 +38,20 @@ extension Journal {
     try expect(
       divisions[assignment.head]?.isOver != true, .completion,
       "\(assignment.launch) started, and its request has ended")
+    try expect(
+      divisions[assignment.head]?.isStopping != true, .completion,
+      "\(assignment.launch) started, and its request was cancelled, or a failed shard stops it")
+    try expect(
+      divisions[assignment.head]?.succeeded.contains(assignment.launch.request) != true, .completion,
+      "\(assignment.launch) started, and its shard has succeeded")
+  }
+
+  /// Records that a shard has ended for good.
+  func ended(_ row: RequestID, _ request: Request, as state: RequestState) {
+    if state == .succeeded { divisions[request.head]?.succeeded.insert(row) }
+    if state == .failed, request.definition.spread?.onShardFailure == .stop {
+      divisions[request.head]?.isStopping = true
+    }
   }
 
   /// Checks a request that has ended with the end of a shard: every unit was done, unless a shard failed.

@@ -43,6 +43,10 @@ final class Journal {
     /// An operator has lowered the number, so a shard may wait for a lane.
     var wasLowered = false
     var isOver = false
+    /// A person has cancelled the request, or a shard has failed and stops the others: no shard starts any more.
+    var isStopping = false
+    /// The rows of shards that have succeeded. A retry starts none of them.
+    var succeeded: Set<RequestID> = []
   }
 
   /// A point in time by the simulator's own clocks.

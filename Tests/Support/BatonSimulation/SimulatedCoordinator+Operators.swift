@@ -124,7 +124,7 @@ extension SimulatedCoordinator {
   func retry(_ record: RequestRecord) {
     let now = now().moment
     writer.write(.ordinary) {
-      try $0.retry(record.id, skippingBatch: false, at: now)
+      try $0.retry(record.id, skipping: .nothing, at: now)
     } committed: { [world] record in
       world.journal.retried(record.id)
     } then: { [self] result in

@@ -62,6 +62,8 @@ final class SimulatedHandler {
   /// The shard as the worker knows it.
   private var shard: Shard? { worker.core.launch(launch) { $0.assignment.shard } ?? nil }
   private var firstItem: Int { Int(shard?.first ?? 0) }
+  /// The number of the batch within the whole request, so that a lasting trouble is in one shard and the others finish.
+  private var batchOfRequest: Int { firstItem / batchSize + batches }
   var isAsking: Bool { phase == .asking || phase == .committing }
 
   init(_ assignment: Assignment, _ definition: Definition, _ worker: SimulatedWorker) {
@@ -111,7 +113,7 @@ final class SimulatedHandler {
     world.note("\(worker.plan.name): \(launch) begins batch \(batches)")
     try world.journal.began(batches, of: launch)
     if case .meets(let trouble, let count) = manner, batches - first >= count { return meet(trouble) }
-    if !world.isCalm, let lasting = world.schedule.troubles[identifier], lasting.batch == batches {
+    if !world.isCalm, let lasting = world.schedule.troubles[identifier], lasting.batch == batchOfRequest {
       return meet(lasting.kind)
     }
     afterBatch { try $0.commit() }
