@@ -55,8 +55,8 @@ extension Coordinator {
     }
   }
 
-  /// How often the coordinator tries whether the store's disk has room. Clients of `/readyz` learn of a full disk within
-  /// this time, also if nothing is written.
+  /// How often the coordinator tries whether the store's disk has room. Clients of `/readyz` learn of a full disk
+  /// within this time, also if nothing is written.
   private static let roomInterval = Duration.seconds(10)
 
   /// Notices a full disk when nothing is written, and that there is room again. A coordinator that ends on a full disk

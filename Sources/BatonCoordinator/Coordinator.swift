@@ -113,6 +113,7 @@ package final class Coordinator: Sendable {
         logger.notice(
           "the fleet's root was replaced; who knows only the old one has to join or log in again")
       }
+      noteLostRoots(identities)
       identities.credentials.load(try await store.credentials())
     }
     decide { $0.core.restore(fleet, definitions, at: now()) }
@@ -209,8 +210,8 @@ package final class Coordinator: Sendable {
       }
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.housekeepingLoop() }
-      group.addTask { try await self.auditLoop() }
       group.addTask { try await self.roomLoop() }
+      group.addTask { try await self.auditLoop() }
       group.addTask { await self.callAudit.writeWaiting() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }
       if store.isShared, let identities = settings.identities {
@@ -240,8 +241,8 @@ package final class Coordinator: Sendable {
   /// itself it is unknown what is stored until the store is opened again, so this coordinator ends. It also ends if
   /// another coordinator has the store.
   func note(_ error: any Error, while doing: String) {
-    let isNews = state.withLock { state in
     let isUnwritable = (error as? StoreError)?.code == .cannotWrite
+    let isNews = state.withLock { state in
       defer {
         state.complaint = "\(error)"
         if isUnwritable { state.isUnwritable = true }
@@ -253,7 +254,6 @@ package final class Coordinator: Sendable {
     if error.endsCoordinator || (error.code == .cannotWrite && settings.endsOnFullDisk) { fatalErrors.send(error) }
   }
 
-  /// Returns once a worker that was not attached before is attached. Only one caller may wait.
   /// The store can be written, which is news only if it could not.
   func noteWritable() {
     let wasUnwritable = state.withLock { state in
@@ -263,6 +263,7 @@ package final class Coordinator: Sendable {
     if wasUnwritable { logger.notice("the store can be written again") }
   }
 
+  /// Returns once a worker that was not attached before is attached. Only one caller may wait.
   package func waitForAttachment() async { await attachment.wait() }
 
   private func noteAttachment(of host: HostName, running: Int) {

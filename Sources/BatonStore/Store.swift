@@ -227,7 +227,8 @@ package protocol Store: Sendable {
   /// The hosts that wait, by name and number, with times on the steady clock.
   func waitingHosts(at steady: Timestamp) async throws -> [WaitingHost]
   /// Lets the host join that waits under this name and shows this number.
-  /// - Throws: `.notFound` if none does, or if two keys show the number.
+  /// - Throws: `.notFound` if none does, or if two keys show the number; `.refused` if another host asks with the same
+  ///   invitation.
   func approve(_ host: HostName, number: String, at steady: Timestamp) async throws
   /// Keeps another certificate of a host. The one before stays valid until it ends.
   /// - Parameter serial: the certificate by which the host has proven its name.

@@ -62,8 +62,8 @@ final class StoreFolder: Sendable {
   /// The file that `demandRoom` writes and removes.
   static let roomName = "room-probe"
 
-  /// Writes a file and removes it, and so finds out whether the disk has room. Nothing is synced: a file system reserves
-  /// the room when it takes a write.
+  /// Writes a file and removes it, and so finds out whether the disk has room. Nothing is synced: a file system
+  /// reserves the room when it takes a write.
   /// - Throws: `.cannotWrite`.
   func demandRoom() throws {
     let name = path + "/" + Self.roomName

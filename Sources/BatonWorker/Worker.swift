@@ -227,8 +227,13 @@ public final class Worker: Service {
     case .overrun: if let launch { overrun(launch) }
     case .answered(_, let question, let answer): launch?.answered(question, answer)
     case .reconnect(let why):
-      note(why)
-      state.withLock { $0.connection }?.giveUp()
+      if let connection = state.withLock({ $0.connection }) {
+        note(why)
+        connection.giveUp()
+      } else {
+        // Why there is no connection was told, and stays the problem that is not told again.
+        logger.warning("\(why)")
+      }
     case .end(let why): ends.send(why ?? "")
     case .endProcess: endProcess()
     }

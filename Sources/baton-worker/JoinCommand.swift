@@ -68,6 +68,7 @@ struct JoinCommand: AsyncParsableCommand {
     guard let folder = data ?? state.map({ "\($0)/worker/\(identity.host)" }) else {
       throw failure(UserFolders.noState, 78)
     }
+    let known = try? HostIdentity.read(dataFolder: folder)
     do {
       _ = try WorkerFolders(data: folder)
       try identity.write(dataFolder: folder)
@@ -75,7 +76,17 @@ struct JoinCommand: AsyncParsableCommand {
       throw failure("\(error)", 73)
     }
     let start = data == nil ? "baton-worker" : "baton-worker --data \(folder)"
-    print("\(identity.host): joined fleet \(identity.fleet); start the worker with: \(start)")
+    // A worker that runs reads the certificate again, and its addresses only when it starts.
+    let goesOn = known.map {
+      ($0.fleet, $0.host, $0.coordinator) == (identity.fleet, identity.host, identity.coordinator)
+    }
+    let advice =
+      switch goesOn {
+      case true?: "a worker that runs goes on by itself; otherwise start it with: "
+      case false?: "start the worker again with: "
+      case nil: "start the worker with: "
+      }
+    print("\(identity.host): joined fleet \(identity.fleet); \(advice)\(start)")
   }
 
   private func failure(_ text: String, _ status: Int32) -> ExitCode {

@@ -40,6 +40,9 @@ final class FakeCoordinator: OperatorAPI {
     var reports: [DefinitionReport] = []
     var caller = Caller(name: "ana")
     var waiting: [WaitingHost] = []
+    /// What the fleet is besides its names and addresses.
+    var fleet: @Sendable (inout FleetDescription) -> Void = { _ in }
+    var revoked = RevokedCredentials(count: 1)
     var credentials: [Credential] = []
     var audit: [AuditRow] = []
     var verdict = AuditVerdict(rows: 0, last: 0, head: .init(repeating: 0, count: 32), problem: nil)
@@ -216,7 +219,9 @@ final class FakeCoordinator: OperatorAPI {
 
   func fleet() async throws -> FleetDescription {
     try call("fleet")
-    return try .example
+    var fleet = try FleetDescription.example
+    state.withLock { $0.fleet }(&fleet)
+    return fleet
   }
 
   func waitingHosts() async throws -> [WaitingHost] {
@@ -267,9 +272,9 @@ final class FakeCoordinator: OperatorAPI {
     return state.withLock { $0.credentials }
   }
 
-  func revokeCredential(_ name: String) async throws -> Int {
+  func revokeCredential(_ name: String) async throws -> RevokedCredentials {
     try call("revokeCredential \(name)")
-    return 1
+    return state.withLock { $0.revoked }
   }
 
   func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {

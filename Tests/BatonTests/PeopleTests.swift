@@ -40,7 +40,10 @@ import Testing
       #expect(FleetLogin.names(in: folder + "/baton") == ["work"])
       let who = await world.baton("whoami", "--fleet", "work")
       #expect(who.output.contains("Coordinator  fleet work, base:7422"), "\(who)")
-      #expect(await world.baton("logout", "work").status == 0)
+      let both = await world.baton("logout", "work", "--fleet", "work")
+      #expect(both.status == 64 && both.error.contains("Name the fleet once"))
+      let out = await world.baton("logout", "--fleet", "work")
+      #expect(out.status == 0 && out.output == "logged out of work\n")
       let again = await world.baton("logout", "work")
       #expect(again.status == 3)
       #expect(try FleetLogin.read("work", in: folder + "/baton") == nil)
@@ -105,6 +108,20 @@ import Testing
     }
     try Golden.expect(await world.baton("credential", "list").transcript, is: "credential-list")
     try Golden.expect(await world.baton("credential", "list", "-o", "json").transcript, is: "credential-list-json")
+  }
+
+  @Test(arguments: [
+    (RevokedCredentials(count: 2), "alice: revoked, 2 credentials that had not ended\n"),
+    (
+      RevokedCredentials(count: 1, before: 1),
+      "alice: revoked, 1 credential that had not ended; 1 other revoked before\n"
+    ),
+    (RevokedCredentials(count: 0, before: 1), "alice: was revoked before; nothing has changed\n"),
+    (RevokedCredentials(count: 0), "alice: revoked, and had ended before\n"),
+  ])
+  func `a credential that was revoked before is not counted again`(revoked: RevokedCredentials, says: String) async {
+    let run = await World { $0.revoked = revoked }.baton("credential", "revoke", "alice")
+    #expect(run.status == 0 && run.output == says)
   }
 
   @Test func `whoami says whom the coordinator takes one for`() async throws {

@@ -7,6 +7,7 @@ import BatonWire
 import ContractRows
 import Foundation
 import GRPCCore
+import HostFixtures
 import SwiftProtobuf
 import Synchronization
 import Testing
@@ -32,6 +33,31 @@ struct EnrolmentServerTests {
         try await Enrolment(endpoints: nowhere, pin: pin, token: token).join(with: key)
       }
       #expect(error?.code == .unreachable && error?.description.contains("none of the 2") == true)
+      let alone = await #expect(throws: LinkError.self) {
+        try await Enrolment(endpoint: nowhere[0], pin: pin, token: token).join(with: key)
+      }
+      let advice = alone?.description ?? ""
+      #expect(advice.contains("check the address") && advice.contains("baton coordinator --operators"), "\(advice)")
+      #expect(!advice.contains("--coordinator"), "an option that 'join' does not have")
+    }
+  }
+
+  @Test("A coordinator that no host can reach to join makes no invitation, and says what to do")
+  func inviteWithoutListener() async throws {
+    try await Self.withFleetFolder { folder, _ in
+      var settings = CoordinatorSettings()
+      let identities = try HostIdentities(
+        authorities: try FleetAuthorities.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder)
+      settings.identities = identities
+      let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: settings, logger: Fleet.quiet)
+      let error = await #expect(throws: OperatorError.self) {
+        _ = try await coordinator.invite(Self.desk, for: .seconds(900), by: "ana", needsApproval: false)
+      }
+      #expect("\(error as Any)".contains("restart it with --operators"), "\(error as Any)")
+      #expect(try await coordinator.store.invitations(of: Self.desk).isEmpty)
+      identities.listens(operators: HostPort(host: "127.0.0.1", port: 7422))
+      _ = try await coordinator.invite(Self.desk, for: .seconds(900), by: "ana", needsApproval: false)
+      #expect(try await coordinator.store.invitations(of: Self.desk).count == 1)
     }
   }
 
@@ -52,10 +78,6 @@ struct EnrolmentServerTests {
       #expect(try await place.coordinator.waitingHosts().map(\.number) == [number])
       #expect(try await place.coordinator.store.certificates().isEmpty)
 
-      // Another holder of the token waits with a number of its own, and does not get what was approved for the first.
-      let thief = HostKey()
-      #expect(try await Self.join(place, token, thief).isWaiting)
-      #expect(try await place.coordinator.waitingHosts().count == 2)
       for wrong in ["000000", "", String(number.dropLast()), number + " "] where wrong != number {
         await #expect(throws: OperatorError.self) { try await place.coordinator.approve(Self.desk, number: wrong) }
       }
@@ -66,9 +88,40 @@ struct EnrolmentServerTests {
       let identity = try await joining.value
       #expect(identity.host == Self.desk)
       _ = try await place.renew(as: identity)
+      // Another holder of the token does not get what was approved for the first.
+      let thief = HostKey()
       let stolen = try? await Self.join(place, token, thief)
       #expect(stolen?.certificate.isEmpty ?? true)
       #expect(try await place.coordinator.store.certificates().map(\.key).contains(thief.key.publicKey.digest) == false)
+    }
+  }
+
+  @Test("If two hosts ask with the same invitation, the operator is told, and neither joins", .refuses(16))
+  func copiedToken() async throws {
+    try await ServedFleet.serving { place in
+      let token = try await place.invite("desk", needsApproval: true)
+      let (honest, thief) = (HostKey(), HostKey())
+      for key in [honest, thief] { #expect(try await Self.join(place, token, key).isWaiting) }
+      #expect(try await place.coordinator.waitingHosts().map(\.asking) == [2, 2])
+      for key in [honest, thief] {
+        let number = key.number(pin: place.authority.pin)
+        let error = await #expect(throws: OperatorError.self) {
+          try await place.coordinator.approve(Self.desk, number: number)
+        }
+        let words = "\(error as Any)"
+        #expect(words.contains("2 hosts ask with this invitation of desk, from ipv4:127.0.0.1:"), "\(words)")
+        #expect(try await Self.join(place, token, key).isWaiting)
+      }
+      #expect(try await place.coordinator.store.certificates().isEmpty)
+      // The way out: the invitation is taken back, and the host gets another one.
+      _ = try await place.coordinator.revoke(Self.desk)
+      for key in [honest, thief] {
+        await #expect(throws: RPCError.self) { _ = try await Self.join(place, token, key) }
+      }
+      let next = try await place.invite("desk", needsApproval: true)
+      #expect(try await Self.join(place, next, honest).isWaiting)
+      try await place.coordinator.approve(Self.desk, number: honest.number(pin: place.authority.pin))
+      #expect(try await Self.join(place, next, honest).certificate.isEmpty == false)
     }
   }
 
@@ -137,7 +190,7 @@ struct EnrolmentServerTests {
     .refuses(17))
   func rejoining() async throws {
     var rates = CallRates()
-    rates.joins = 1000
+    rates.rejoins = 1000
     try await ServedFleet.serving(rates: rates) { place in
       let identity = try await Self.ended(place, ago: .seconds(3600))
       await place.expectRefusal(of: identity, "an ended certificate")
@@ -163,6 +216,59 @@ struct EnrolmentServerTests {
             roots: reply.roots.map { Array($0) }))
       }
     }
+  }
+
+  @Test("A host that is refused for good uses up none of the joins of its address")
+  func refusedRejoins() async throws {
+    var rates = CallRates()
+    (rates.joins, rates.rejoins) = (2, 3)
+    try await ServedFleet.serving(rates: rates) { place in
+      let identity = try await Self.ended(place, ago: .seconds(3600))
+      _ = try await place.coordinator.revoke(Self.desk)
+      for _ in 1...3 { await Self.refused({ try await Self.rejoin(place, identity) }, "a revoked host") }
+      let error = await #expect(throws: RPCError.self) { _ = try await Self.rejoin(place, identity) }
+      #expect(error?.code == .resourceExhausted)
+      #expect(error?.message.contains("too many attempts to get another certificate") == true, "\(error as Any)")
+      _ = try await place.joined("base")
+    }
+  }
+
+  @Test("A host whose certificate an older copy of the store does not know learns that, and a revoked one that it was")
+  func reasons() async throws {
+    try await ServedFleet.serving { place in
+      let key = HostKey()
+      func signed(_ end: Duration) throws -> HostIdentity {
+        let now = SystemClocks.date() + end + .seconds(-60)
+        return try place.forged(key) {
+          try place.authority.hostCertificate(for: $0, host: Self.desk, lasting: .seconds(60), at: now)
+        }
+      }
+      for said in [
+        try await Self.words { _ = try await place.renew(as: try signed(.seconds(50))) },
+        try await Self.words { _ = try await Self.rejoin(place, try signed(.seconds(-50))) },
+      ] {
+        #expect(said.contains("store does not know this host's certificate"), "\(said)")
+        #expect(said.contains("may be an older copy") && said.contains("baton host invite NAME"))
+      }
+      // A caller that has not the key learns nothing about the certificate.
+      let stranger = try await Self.words {
+        _ = try await Self.rejoin(place, try signed(.seconds(-50)), signedBy: HostKey())
+      }
+      #expect(stranger.contains("another fleet's") && !stranger.contains("older copy"), "\(stranger)")
+      let old = try await Self.words { _ = try await Self.rejoin(place, try signed(.seconds(-31 * 86_400))) }
+      #expect(old.contains("more than 30 days ago"), "\(old)")
+      let identity = try await place.joined("desk")
+      _ = try await place.coordinator.revoke(Self.desk)
+      let revoked = try await Self.words { _ = try await place.renew(as: identity) }
+      #expect(revoked.contains("this host was revoked"), "\(revoked)")
+    }
+  }
+
+  /// What a call is refused with.
+  private static func words(_ body: () async throws -> Void) async throws -> String {
+    do { try await body() } catch let error as RPCError { return error.message }
+    Issue.record("served")
+    return ""
   }
 
   @Test("Each certificate that joining or rejoining gives out has its row, and refused callers have one", .refuses(29))
@@ -224,6 +330,7 @@ struct EnrolmentServerTests {
       old.withLock { $0 = place.authority }
       let fleet = try await place.coordinator.rotateRoot()
       #expect(fleet.roots == [try place.authority.root.der], "nothing changes before the next start")
+      #expect(fleet.awaitsRestart && fleet.awaitedHosts.isEmpty)
       await #expect(throws: OperatorError.self) { _ = try await place.coordinator.rotateRoot() }
       _ = try await place.renew(as: desk)
     }
@@ -233,6 +340,7 @@ struct EnrolmentServerTests {
       #expect(place.authority.root == first.root)
       let fleet = try await place.coordinator.fleet()
       #expect(fleet.roots.count == 2 && fleet.hostsOfOldRoot == 1 && fleet.pin == first.pin)
+      #expect(fleet.awaitedHosts == [Self.desk] && !fleet.awaitsRestart)
       var renewed = try #require(identity.withLock { $0 })
       let key = HostKey()
       let reply = try await CoordinatorClient.withSecureClient(place.workers, .host(renewed)) { client, _ in
@@ -248,13 +356,15 @@ struct EnrolmentServerTests {
       // With the certificate of the next root, from this start on; and a host that joins now has it from the beginning.
       _ = try await place.renew(as: renewed)
       _ = try await place.renew(as: try await place.joined("base"))
-      #expect(try await place.coordinator.fleet().hostsOfOldRoot == 0)
+      let later = try await place.coordinator.fleet()
+      #expect(later.hostsOfOldRoot == 0 && later.awaitedHosts.isEmpty && later.awaitsRestart)
       identity.withLock { [renewed] in $0 = renewed }
     }
     try await ServedFleet.serving(in: folder, store: store) { place in
       #expect(place.authority.root != first.root && place.authority.fleet == first.fleet)
       let fleet = try await place.coordinator.fleet()
-      #expect(fleet.roots == [try place.authority.root.der] && fleet.pin != first.pin)
+      #expect(fleet.roots == [try place.authority.root.der] && fleet.pin != first.pin && !fleet.awaitsRestart)
+      #expect(place.identities.hostsOfLostRoots(at: SystemClocks.date()).isEmpty)
       _ = try await place.renew(as: try #require(identity.withLock { $0 }))
       await place.expectRefusal(of: before, "the certificate of the old root")
       // The old authority's file signs nothing that counts.
@@ -262,6 +372,30 @@ struct EnrolmentServerTests {
         try first.hostCertificate(for: $0, host: Self.desk, lasting: .seconds(60), at: SystemClocks.date())
       }
       await place.expectRefusal(of: forged, "signed by the old authority")
+    }
+  }
+
+  @Test("After the loss of the authority the coordinator names the hosts that cannot come back")
+  func lostAuthority() async throws {
+    try await Self.withFleetFolder { folder, store in
+      try await ServedFleet.serving(in: folder, store: store) { place in
+        for host in ["desk", "base", "gone"] { _ = try await place.joined(host) }
+        _ = try await place.coordinator.revoke(HostName("gone"))
+        #expect(place.identities.hostsOfLostRoots(at: SystemClocks.date()).isEmpty)
+      }
+      try FileManager.default.removeItem(atPath: FleetAuthorities.path(dataFolder: folder))
+      try await ServedFleet.serving(in: folder, store: store) { place in
+        #expect(place.identities.hostsOfLostRoots(at: SystemClocks.date()) == [HostName("base"), Self.desk])
+        let said = LogLines()
+        let identities = place.identities
+        Coordinator(store: place.coordinator.store, settings: CoordinatorSettings(), logger: said.logger)
+          .noteLostRoots(identities)
+        let lines = said.all
+        #expect(lines.count == 1 && lines[0].hasPrefix("error: hosts have joined"), "\(lines)")
+        #expect(lines.first?.contains("hosts=base, desk") == true, "\(lines)")
+        _ = try await place.joined("desk")
+        #expect(place.identities.hostsOfLostRoots(at: SystemClocks.date()) == [HostName("base")])
+      }
     }
   }
 

@@ -290,6 +290,43 @@ struct IdentityServerTests {
     }
   }
 
+  @Test("A worker that is refused for good asks seldom, says why once, and goes on at once after a join")
+  func refusedForGood() async throws {
+    try await ServedFleet.serving { place in
+      let identity = try await place.joined("desk")
+      let folder = place.folder + "/worker"
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try identity.write(dataFolder: folder)
+      _ = try await place.coordinator.revoke(HostName("desk"))
+      let clock = DateClock(SystemClocks.date())
+      let configuration = WorkerConfiguration(
+        coordinator: identity.coordinator, name: "desk", dataFolder: folder, slots: 1)
+      var generator = SystemRandomNumberGenerator()
+      let connector = try GRPCConnector(
+        configuration, using: &generator, logger: Fleet.quiet, clocks: clock.moving)
+      var said: Set<String> = []
+      var waits: [Duration] = []
+      for _ in 1...5 {
+        let before = clock.now
+        let error = await #expect(throws: ConnectionError.self) {
+          try await connector.withConnection { while await $0.down.receive() != nil {} }
+        }
+        said.insert(error?.message ?? "")
+        waits.append(clock.now - before)
+      }
+      #expect(waits == [0, 10, 20, 40, 80].map { .seconds($0) })
+      #expect(said.count == 1 && said.first?.contains("this host was revoked") == true, "\(said)")
+      #expect(said.first?.contains("CancellationError") == false)
+      // The host joins again while the worker waits: the worker looks every two seconds.
+      let next = try await place.joined("desk")
+      clock.onSleep { try? next.write(dataFolder: folder) }
+      let before = clock.now
+      try await connector.withConnection { $0.close() }
+      #expect(clock.now - before == .seconds(2))
+    }
+  }
+
   @Test("A revoked certificate stays revoked if the store knows nothing of it", .refuses(14))
   func olderStore() async throws {
     try await ServedFleet.serving { place in
@@ -333,6 +370,19 @@ struct IdentityServerTests {
 /// A wall clock that moves by what is slept.
 private final class DateClock: Sendable {
   private let date: Mutex<Timestamp>
+  private let action = Mutex<(@Sendable () -> Void)?>(nil)
+  /// Calls `body` at the next sleep.
+  func onSleep(_ body: @escaping @Sendable () -> Void) { action.withLock { $0 = body } }
+  /// Clocks of which the steady one moves too. Sleeps of an hour, which renewals make, end with their task.
+  var moving: Clocks {
+    Clocks(
+      instant: { [self] in Instant(nanoseconds: now.nanoseconds) },
+      sleep: { [self] pause in
+        if pause > .seconds(600) { return try await Task.sleep(for: pause) }
+        date.withLock { $0 = $0 + pause }
+        action.withLock { $0.take() }?()
+      }, date: { [self] in now })
+  }
   init(_ date: Timestamp) { self.date = Mutex(date) }
   var now: Timestamp { date.withLock { $0 } }
   var clocks: Clocks {

@@ -29,6 +29,7 @@ struct OperatorServerTests {
     #expect(MethodMatrix.methods.count > 30)
     var rates = CallRates()
     (rates.failures, rates.joins, rates.changes) = (100_000, 100_000, 100_000)
+    rates.rejoins = 100_000
     try await ServedFleet.serving(rates: rates) { place in
       let now = SystemClocks.date()
       let known = try await place.credential("known", [.admin])
@@ -325,7 +326,8 @@ struct OperatorServerTests {
     try await ServedFleet.serving { place in
       let token = try await place.credential("alice", [.read])
       let before = try await place.coordinator.credentials()
-      #expect(try await place.coordinator.revokeCredential("alice") == 1)
+      #expect(try await place.coordinator.revokeCredential("alice") == RevokedCredentials(count: 1))
+      #expect(try await place.coordinator.revokeCredential("alice") == RevokedCredentials(count: 0, before: 1))
       let restarted = try OperatorCredentials(dataFolder: place.folder)
       restarted.load(before)
       #expect(restarted.credential(token, at: SystemClocks.date()) == nil)

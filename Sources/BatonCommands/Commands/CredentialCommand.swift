@@ -140,8 +140,20 @@ struct CredentialRevokeCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let name = credential
-    let count = try await client.connect { try await $0.revokeCredential(name) }
-    Console.current.output("\(name.onOneLine): revoked, \(count) credential\(count == 1 ? "" : "s") that had not ended")
+    let revoked = try await client.connect { try await $0.revokeCredential(name) }
+    Console.current.output("\(name.onOneLine): \(revoked.words)")
+  }
+}
+
+extension RevokedCredentials {
+  /// What was done, after the name of the credentials.
+  fileprivate var words: String {
+    let others = before == 0 ? "" : "; \(counted(before, "other")) revoked before"
+    switch (count, before) {
+    case (0, 0): return "revoked, and had ended before"
+    case (0, _): return "was revoked before; nothing has changed"
+    default: return "revoked, \(counted(count, "credential")) that had not ended" + others
+    }
   }
 }
 

@@ -52,8 +52,8 @@ extension Explanation {
   /// The longest text of `lastFailure`, in characters.
   private static let longestFailure = 200
 
-  /// Why the last launch of a request that waits failed: one line, which is cut if it is long. `nil` if the request does
-  /// not wait, or its last launch did not fail.
+  /// Why the last launch of a request that waits failed: one line, which is cut if it is long. `nil` if the request
+  /// does not wait, or its last launch did not fail.
   var lastFailure: String? {
     guard record.state.isPending, record.lastOutcome == .failed, let reason = record.reason, !reason.isEmpty else {
       return nil

@@ -44,22 +44,34 @@ struct FleetShowCommand: AsyncParsableCommand, Sendable {
         "fleet": .string(fleet.fleet), "pin": .string("\(fleet.pin)"),
         "workers": JSONValue(fleet.workers.map { "\($0)" }), "operators": JSONValue(fleet.operators.map { "\($0)" }),
         "https": JSONValue(fleet.https.map { "\($0)" }), "roots": JSONValue(fleet.roots.count),
-        "hostsOfOldRoot": JSONValue(fleet.hostsOfOldRoot),
+        "hostsOfOldRoot": JSONValue(fleet.hostsOfOldRoot), "awaitsRestart": .bool(fleet.awaitsRestart),
+        "awaitedHosts": .array(fleet.awaitedHosts.map { .string($0.rawValue) }),
       ]
     ) {
-      var lines = [
+      [
         "Fleet      \(fleet.fleet)", "Pin        \(fleet.pin)", "Workers    \(address(fleet.workers))",
         "Operators  \(address(fleet.operators))", "HTTPS      \(address(fleet.https))",
-      ]
-      if fleet.roots.count > 1 {
-        lines.append(
-          fleet.hostsOfOldRoot == 0
-            ? "Root       is being replaced: every host knows the next one; restart the coordinator"
-            : "Root       is being replaced: hosts that have not renewed their certificate yet: \(fleet.hostsOfOldRoot)"
-        )
-      }
-      return lines
+      ] + Self.rotation(fleet)
     }
+  }
+}
+
+extension FleetShowCommand {
+  /// How far the replacement of the root is, and the hosts that it waits for; empty if the root is not being replaced.
+  fileprivate static func rotation(_ fleet: FleetDescription) -> [String] {
+    guard fleet.roots.count > 1 else {
+      return fleet.awaitsRestart
+        ? ["Root       the next root was made: restart the coordinator, which then begins to replace the present one"]
+        : []
+    }
+    if fleet.hostsOfOldRoot == 0 {
+      return ["Root       is being replaced: every host knows the next one; restart the coordinator"]
+    }
+    let names = fleet.awaitedHosts.map(\.rawValue.onOneLine).joined(separator: ", ")
+    let others = fleet.hostsOfOldRoot - fleet.awaitedHosts.count
+    return [
+      "Root       is being replaced: hosts that have not renewed their certificate yet: \(fleet.hostsOfOldRoot)"
+    ] + (names.isEmpty ? [] : ["           \(names)" + (others > 0 ? ", and \(others) more" : "")])
   }
 }
 

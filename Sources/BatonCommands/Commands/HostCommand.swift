@@ -69,6 +69,7 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
       // Without the others the host can join too.
       return (invited, isFree ? (try? await api.coordinators()) ?? [] : [])
     }
+    // A coordinator of an earlier version stores the invitation nevertheless.
     guard let operators = invited.fleet.operators else {
       throw CommandFailure(
         .notPermitted,
@@ -118,8 +119,9 @@ struct HostWaitingCommand: AsyncParsableCommand, Sendable {
     commandName: "waiting",
     abstract: "List the hosts that wait for their approval.",
     discussion: """
-      Each has shown the token of an invitation that was made with --approve, and asks again every few seconds. Two \
-      numbers for one host mean that the token was copied: revoke the host, and invite it again.
+      Each has shown the token of an invitation that was made with --approve, and asks again every few seconds. If \
+      several hosts ask with the same invitation, its token was copied, and 'baton host approve' lets none of them join: \
+      revoke the host, and invite it again.
 
       Examples:
         baton host waiting
@@ -134,15 +136,29 @@ struct HostWaitingCommand: AsyncParsableCommand, Sendable {
     let objects: [JSONValue] = hosts.map {
       [
         "host": .string($0.host.rawValue), "number": .string($0.number), "from": .string($0.peer),
-        "at": .string($0.at.rfc3339),
+        "at": .string($0.at.rfc3339), "asking": JSONValue($0.asking),
       ]
     }
     console.emit(options.output, list: objects) {
       if hosts.isEmpty { console.note("no host waits for its approval") }
+      for warning in Self.copied(hosts) { console.note(warning) }
       return TablePrinter.lines(
         [.init("HOST"), .init("NUMBER"), .init("FROM", rank: 1)],
         hosts.map { [Cell($0.host.rawValue), Cell($0.number), Cell($0.peer)] }, style: console.style(of: .output),
         width: console.outputColumns)
+    }
+  }
+}
+
+extension HostWaitingCommand {
+  /// A warning for each name with an invitation that several hosts use.
+  static func copied(_ hosts: [WaitingHost]) -> [String] {
+    let copied = Dictionary(grouping: hosts.filter { $0.asking > 1 }, by: \.host).sorted { $0.key < $1.key }
+    return copied.map { host, asking in
+      let name = host.rawValue.onOneLine
+      return "\(asking[0].asking) hosts ask with the same invitation of \(name), from "
+        + asking.map(\.peer.onOneLine).joined(separator: ", ")
+        + ": its token was copied, so none of them can be approved; 'baton host revoke \(name)' takes the invitation back"
     }
   }
 }

@@ -81,13 +81,21 @@ struct LogoutCommand: AsyncParsableCommand, Sendable {
 
       Examples:
         baton logout
-        baton logout work
+        baton logout --fleet work
       """)
 
-  @Argument(help: "What you call the fleet.") var fleet = FleetLogin.defaultName
+  @Option(
+    name: .customLong("fleet"), help: ArgumentHelp("What you call the fleet. Default: default.", valueName: "name"))
+  var named: String?
+  @Argument(help: ArgumentHelp("The same as --fleet.", valueName: "fleet")) var argument: String?
+
+  func validate() throws {
+    guard named == nil || argument == nil else { throw ValidationError("Name the fleet once.") }
+  }
 
   func run() async throws {
     let console = Console.current
+    let fleet = named ?? argument ?? FleetLogin.defaultName
     let folder = try console.environment.configurationFolder
     let wasThere: Bool
     do { wasThere = try FleetLogin.isWellFormed(name: fleet) && FleetLogin.remove(fleet, in: folder) } catch {

@@ -19,6 +19,8 @@ extension FleetDescription {
       $0.https = https?.description ?? ""
       $0.roots = roots.map { Data($0) }
       $0.hostsOfOldRoot = Int32(clamping: hostsOfOldRoot)
+      $0.awaitsRestart = awaitsRestart
+      $0.awaitedHosts = awaitedHosts.map(\.rawValue)
     }
   }
 
@@ -27,7 +29,8 @@ extension FleetDescription {
     self.init(
       fleet: proto.fleet, pin: try Pin(parsing: proto.pin), workers: try address(proto.workers),
       operators: try address(proto.operators), https: try address(proto.https), roots: proto.roots.map { Array($0) },
-      hostsOfOldRoot: Int(proto.hostsOfOldRoot))
+      hostsOfOldRoot: Int(proto.hostsOfOldRoot), awaitsRestart: proto.awaitsRestart,
+      awaitedHosts: proto.awaitedHosts.prefix(Self.mostAwaitedHosts).map { HostName($0) })
   }
 }
 
@@ -36,11 +39,13 @@ extension WaitingHost {
     .with {
       ($0.host, $0.number, $0.peer) = (host.rawValue, number, peer)
       $0.at = at.nanoseconds
+      $0.asking = Int32(clamping: asking)
     }
   }
 
   init(_ proto: Baton_V1_WaitingHost) {
     self.init(
-      host: HostName(proto.host), number: proto.number, peer: proto.peer, at: Timestamp(nanoseconds: proto.at))
+      host: HostName(proto.host), number: proto.number, peer: proto.peer, at: Timestamp(nanoseconds: proto.at),
+      asking: max(1, Int(proto.asking)))
   }
 }

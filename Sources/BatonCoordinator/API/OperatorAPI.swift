@@ -105,8 +105,7 @@ package protocol OperatorAPI: Sendable {
   func credentials() async throws -> [Credential]
   /// Takes credentials back for ever, and ends their calls.
   /// - Parameter name: the name of credentials, or the id of one in hexadecimal digits.
-  /// - Returns: how many were revoked that had not ended.
-  func revokeCredential(_ name: String) async throws -> Int
+  func revokeCredential(_ name: String) async throws -> RevokedCredentials
   /// The rows of the audit log after a number, in their order, at most `limit`.
   func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow]
   /// Checks that no row of the audit log was changed or removed.

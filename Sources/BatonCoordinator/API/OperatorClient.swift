@@ -320,11 +320,10 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       .credentials.map(Credential.init)
   }
 
-  package func revokeCredential(_ name: String) async throws -> Int {
+  package func revokeCredential(_ name: String) async throws -> RevokedCredentials {
     let request = Baton_V1_RevokeCredentialRequest.with { $0.credential = name }
-    return Int(
-      try await call { try await operators.revokeCredential(request, metadata: metadata, options: options) }
-        .credentials)
+    let reply = try await call { try await operators.revokeCredential(request, metadata: metadata, options: options) }
+    return RevokedCredentials(count: Int(reply.credentials), before: Int(reply.revokedBefore))
   }
 
   package func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {

@@ -299,8 +299,11 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
   ) async throws -> Baton_V1_RevokeCredentialReply {
     try await answering {
       try WireLimits.hostArgument.check(name: request.credential)
-      let count = try await api.revokeCredential(request.credential)
-      return .with { $0.credentials = Int32(clamping: count) }
+      let revoked = try await api.revokeCredential(request.credential)
+      return .with {
+        $0.credentials = Int32(clamping: revoked.count)
+        $0.revokedBefore = Int32(clamping: revoked.before)
+      }
     }
   }
 

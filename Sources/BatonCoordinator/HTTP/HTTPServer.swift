@@ -14,8 +14,8 @@ import Synchronization
 
 extension CoordinatorServer {
   /// An HTTP service: `/healthz` answers while the process runs; `/readyz` answers while the store can be read and
-  /// written and the coordinator is not shutting down. With a gate, pokes can be posted, and `/metrics` shows the coordinator's
-  /// metrics.
+  /// written and the coordinator is not shutting down. With a gate, pokes can be posted, and `/metrics` shows the
+  /// coordinator's metrics.
   /// - Parameter proof: how callers prove who they are; `nil` on the unencrypted listener.
   func http(
     _ listener: HTTPListener, _ proof: Gate.Proof?, onListening: @escaping @Sendable (HostPort?) -> Void

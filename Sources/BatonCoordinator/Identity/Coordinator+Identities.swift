@@ -31,13 +31,38 @@ extension Coordinator {
     guard (Duration.seconds(1)...Invitation.longestLifetime).contains(lifetime) else {
       throw OperatorError.invalid("an invitation is valid for 1 second to 7 days")
     }
+    let fleet = identities.description(at: self.now().date)
+    guard fleet.operators != nil else {
+      throw OperatorError.notPermitted(
+        "no host can join, because the coordinator listens only on its own machine: restart it with --operators, such as "
+          + "--operators 0.0.0.0:7422, and invite the host then; no invitation was made")
+    }
     let (token, now) = (JoinToken(), self.now().moment)
     let invitation = Invitation(
       id: token.id, host: host, digest: token.digest, end: now.date + lifetime, principal: principal,
       needsApproval: needsApproval)
     try await translating { try await self.store.invite(invitation, at: now) }
     logger.notice("a host was invited", metadata: [Names.LogKey.host: "\(host)", "by": "\(principal)"])
-    return InvitedHost(host: host, token: token, fleet: identities.description(at: now.date), end: invitation.end)
+    return InvitedHost(host: host, token: token, fleet: fleet, end: invitation.end)
+  }
+
+  /// Says which hosts cannot come back, because the authority that signed their certificates is not in the data folder
+  /// any more. Call it when the certificates were loaded.
+  func noteLostRoots(_ identities: HostIdentities) {
+    let lost = identities.hostsOfLostRoots(at: now().date)
+    guard !lost.isEmpty else { return }
+    let named = lost.prefix(FleetDescription.mostAwaitedHosts).map(\.rawValue).joined(separator: ", ")
+    let others = lost.count - FleetDescription.mostAwaitedHosts
+    logger.error(
+      """
+      hosts have joined, and this coordinator does not have the authority that signed their certificates, so that they \
+      cannot come back: put authority.pem back from a backup, and restart; or let each host join again (baton host \
+      invite NAME)
+      """,
+      metadata: [
+        "count": "\(lost.count)", "hosts": "\(named)\(others > 0 ? ", and \(others) more" : "")",
+        "file": "\(FleetAuthorities.path(dataFolder: identities.dataFolder))",
+      ])
   }
 
   package func waitingHosts() async throws -> [WaitingHost] {
@@ -171,18 +196,17 @@ extension Coordinator {
     let identities = try identities()
     let old: Certificate
     do { old = try Certificate(der: der) } catch { throw OperatorError.invalid("\(error)") }
-    guard let known = identities.rejoining(der, at: now().date),
-      HostKey.hasSigned(request, signature, key: old.publicKey)
-    else {
-      callMeter.noteFailedJoin(from: peer.address)
+    let isOwner = HostKey.hasSigned(request, signature, key: old.publicKey)
+    guard isOwner, let known = identities.rejoining(der, at: now().date) else {
+      callMeter.noteFailedRejoin(from: peer.address)
       await callAudit.noteDenied(
         AuditEntry(
           at: now().date, actor: "", credential: Array(old.serialNumber.bytes), peer: peer,
           method: EnrolmentService.rejoining, object: ""),
         "no certificate that may rejoin")
-      throw OperatorError.notPermitted(
-        "this certificate was revoked, ended more than 30 days ago, or is not of this fleet; join with a new invitation "
-          + "(baton host invite NAME)")
+      // Only the owner of the key learns what the coordinator knows of its certificate.
+      let doubt = isOwner ? identities.doubt(about: old, at: now().date) : .foreign
+      throw OperatorError.notPermitted(doubt.reason)
     }
     logger.notice(
       "a host whose certificate had ended asks for another one",

@@ -27,7 +27,8 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
 
   func join(request: Baton_V1_JoinRequest, context: ServerContext) async throws -> Baton_V1_JoinReply {
     try await answering {
-      try await permit(context)
+      try await permit(
+        context, coordinator.callMeter.permitsJoin(from: context.remotePeer.address), .joins, "join")
       let token: JoinToken
       do { token = try JoinToken(id: Array(request.invitation), secret: Array(request.secret)) } catch {
         throw OperatorError.invalid("\(error)")
@@ -49,7 +50,9 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
 
   func rejoin(request: Baton_V1_RejoinRequest, context: ServerContext) async throws -> Baton_V1_RenewReply {
     try await answering {
-      try await permit(context)
+      try await permit(
+        context, coordinator.callMeter.permitsRejoin(from: context.remotePeer.address), .rejoins,
+        "get another certificate")
       try WireLimits.certificate.check(request.certificate.count)
       return Baton_V1_RenewReply(
         try await coordinator.rejoin(
@@ -58,11 +61,14 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
     }
   }
 
-  private func permit(_ context: ServerContext) async throws {
-    guard coordinator.callMeter.permitsJoin(from: context.remotePeer.address) else {
-      await coordinator.callAudit.noteDenied(.joins, from: context.remotePeer, calling: context.descriptor.method)
-      throw OperatorError.overloaded("too many attempts to join came from your address; try again in a minute")
-    }
+  /// Throws unless the meter permits the call.
+  /// - Parameter what: what the caller attempts, as an infinitive without "to".
+  private func permit(
+    _ context: ServerContext, _ isPermitted: Bool, _ kind: DeniedCalls.Kind, _ what: String
+  ) async throws {
+    guard !isPermitted else { return }
+    await coordinator.callAudit.noteDenied(kind, from: context.remotePeer, calling: context.descriptor.method)
+    throw OperatorError.overloaded("too many attempts to \(what) came from your address; try again in a minute")
   }
 }
 

@@ -102,12 +102,16 @@ package final class HostIdentities: Sendable {
   /// What a client needs to know about the fleet.
   package func description(at now: Timestamp) -> FleetDescription {
     let authorities = authorities
-    let old = hostsWithoutNextRoot(at: now).count
+    let old = hostsWithoutNextRoot(at: now)
+    // A rotation writes the next root beside the present one, and the next start reads it.
+    let written = (try? FleetAuthorities.read(dataFolder: dataFolder))?.next
+    let awaitsRestart = authorities.next == nil ? written != nil : old.isEmpty
     let roots = authorities.roots.compactMap { try? $0.der }
     return state.withLock { state in
       FleetDescription(
         fleet: authorities.present.fleet, pin: authorities.present.pin, workers: state.workers,
-        operators: state.operators, https: state.https, roots: roots, hostsOfOldRoot: old)
+        operators: state.operators, https: state.https, roots: roots, hostsOfOldRoot: old.count,
+        awaitsRestart: awaitsRestart, awaitedHosts: Array(old.prefix(FleetDescription.mostAwaitedHosts)))
     }
   }
 
@@ -119,6 +123,20 @@ package final class HostIdentities: Sendable {
     guard let known = state.withLock({ $0.valid(serial, at: now) }), let der = try? certificate.der, der == known.der
     else { return nil }
     return HostCaller(host: known.host, serial: serial, end: known.end)
+  }
+
+  /// Why a certificate proves nothing. Ask only about one that proves nothing, and tell only the owner of its key.
+  func doubt(about certificate: Certificate, at now: Timestamp) -> CertificateDoubt {
+    let serial = Array(certificate.serialNumber.bytes)
+    let authorities = authorities
+    let isOurs = authorities.present.hasSigned(certificate) || authorities.next?.hasSigned(certificate) == true
+    return state.withLock { state in
+      let known = state.certificates[serial]
+      if state.revoked.contains(serial) || known?.isRevoked == true { return .revoked }
+      if !isOurs { return .foreign }
+      if now - certificate.end > HostCertificate.rejoinTime { return .endedLongAgo }
+      return known == nil ? .unknown : .ended
+    }
   }
 
   /// Returns when the caller's certificate has ended or was revoked, or the task is cancelled.
@@ -220,20 +238,32 @@ package final class HostIdentities: Sendable {
   /// replaced, or even one before it. Empty if the root is not being replaced.
   func hostsWithoutNextRoot(at now: Timestamp) -> [HostName] {
     guard let next = authorities.next else { return [] }
+    return hosts(at: now) { !next.hasSigned($0) }
+  }
+
+  /// The hosts whose newest valid certificate was signed by no authority that this coordinator has. They cannot come
+  /// back, because TLS refuses them: the file with the authority was lost or is another fleet's.
+  func hostsOfLostRoots(at now: Timestamp) -> [HostName] {
+    let authorities = authorities
+    return hosts(at: now) { certificate in
+      !authorities.present.hasSigned(certificate) && authorities.next?.hasSigned(certificate) != true
+    }
+  }
+
+  /// The hosts whose newest valid certificate is `old`, by name.
+  private func hosts(at now: Timestamp, whoseNewestIs old: (Certificate) -> Bool) -> [HostName] {
     let valid = state.withLock { state in state.certificates.values.filter { state.valid($0.serial, at: now) != nil } }
-    var newest: [HostName: (beginning: Timestamp, isOfNext: Bool)] = [:]
+    var newest: [HostName: (beginning: Timestamp, isOld: Bool)] = [:]
     for certificate in valid {
       guard let parsed = try? Certificate(der: certificate.der) else { continue }
-      let (beginning, isOfNext) = (parsed.beginning, next.hasSigned(parsed))
-      // Certificates count whole seconds. Of two that begin in the same second, the one of the next root is newer.
-      if let known = newest[certificate.host],
-        (known.beginning, known.isOfNext ? 1 : 0) >= (beginning, isOfNext ? 1 : 0)
-      {
+      let (beginning, isOld) = (parsed.beginning, old(parsed))
+      // Certificates count whole seconds. Of two that begin in the same second, the one that is not old is newer.
+      if let known = newest[certificate.host], (known.beginning, known.isOld ? 0 : 1) >= (beginning, isOld ? 0 : 1) {
         continue
       }
-      newest[certificate.host] = (beginning, isOfNext)
+      newest[certificate.host] = (beginning, isOld)
     }
-    return newest.filter { !$0.value.isOfNext }.keys.sorted { $0.rawValue < $1.rawValue }
+    return newest.filter(\.value.isOld).keys.sorted { $0.rawValue < $1.rawValue }
   }
 
   /// Notes durably that this coordinator has listened with both roots known, so that a later start may drop the old
@@ -275,13 +305,22 @@ package struct FleetDescription: Hashable, Sendable {
   package var roots: [[UInt8]]
   /// How many hosts know only the root that is being replaced.
   package var hostsOfOldRoot: Int
+  /// Whether the replacement of the root goes on only after a restart of the coordinator: `rotate` was called, or every
+  /// host knows the next root.
+  package var awaitsRestart: Bool
+  /// The first of the hosts that know only the root that is being replaced, by name: at most `mostAwaitedHosts`.
+  package var awaitedHosts: [HostName]
+
+  /// The most hosts of `awaitedHosts`.
+  package static let mostAwaitedHosts = 100
 
   package init(
     fleet: String, pin: Pin, workers: HostPort?, operators: HostPort?, https: HostPort? = nil, roots: [[UInt8]] = [],
-    hostsOfOldRoot: Int = 0
+    hostsOfOldRoot: Int = 0, awaitsRestart: Bool = false, awaitedHosts: [HostName] = []
   ) {
     (self.fleet, self.pin, self.workers, self.operators, self.https) = (fleet, pin, workers, operators, https)
     (self.roots, self.hostsOfOldRoot) = (roots, hostsOfOldRoot)
+    (self.awaitsRestart, self.awaitedHosts) = (awaitsRestart, awaitedHosts)
   }
 }
 

@@ -32,13 +32,12 @@ extension HostIdentities {
   /// - Throws: an `RPCError` if the connection's certificate proves nothing. A connection without a certificate has
   ///   none that could.
   func caller(_ context: ServerContext, at now: Timestamp) throws -> HostCaller {
-    guard let connection = context.transportSpecific as? HTTP2ServerTransport.Posix.Context,
-      let certificate = connection.peerCertificate, let caller = caller(certificate, at: now)
-    else {
-      throw RPCError(
-        code: .unauthenticated,
-        message: "this certificate does not prove the name of a host of this fleet: it was revoked, has ended, or is "
-          + "another fleet's; join with a new invitation (baton host invite NAME)")
+    let connection = context.transportSpecific as? HTTP2ServerTransport.Posix.Context
+    guard let certificate = connection?.peerCertificate else {
+      throw RPCError(code: .unauthenticated, message: CertificateDoubt.foreign.reason)
+    }
+    guard let caller = caller(certificate, at: now) else {
+      throw RPCError(code: .unauthenticated, message: doubt(about: certificate, at: now).reason)
     }
     return caller
   }

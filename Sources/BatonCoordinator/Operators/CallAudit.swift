@@ -98,6 +98,7 @@ struct DeniedCalls: Sendable {
     case handshake = "TLS refused the certificate, or none was shown"
     case failures = "too many wrong credentials"
     case joins = "too many attempts to join"
+    case rejoins = "too many attempts to get another certificate"
     case changes = "more than rates.changes"
     case submissions = "more than rates.submissions"
   }

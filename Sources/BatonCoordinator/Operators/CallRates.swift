@@ -12,6 +12,9 @@ package struct CallRates: Hashable, Sendable {
   package var failures = 10
   /// Attempts to join from one address in a minute that are refused.
   package var joins = 5
+  /// Attempts of hosts whose certificate has ended to get another one, from one address in a minute, that are refused.
+  /// They are counted apart from joins: a host that is refused for good keeps no new host at its address out.
+  package var rejoins = 5
   /// New connections of one address in a second; the burst is five times as much. Each may cost a TLS handshake.
   package var handshakes = 200
 
@@ -25,6 +28,7 @@ final class CallMeter: Sendable {
     var submissions: RateMeter<[UInt8]>
     var failures: RateMeter<String>
     var joins: RateMeter<String>
+    var rejoins: RateMeter<String>
   }
 
   private let meters: Mutex<Meters>
@@ -40,7 +44,8 @@ final class CallMeter: Sendable {
         changes: RateMeter(limit(rates.changes, each: 1, burst: 2 * rates.changes)),
         submissions: RateMeter(limit(rates.submissions, each: 1, burst: 5 * rates.submissions)),
         failures: RateMeter(limit(rates.failures, each: 60, burst: rates.failures)),
-        joins: RateMeter(limit(rates.joins, each: 60, burst: rates.joins))))
+        joins: RateMeter(limit(rates.joins, each: 60, burst: rates.joins)),
+        rejoins: RateMeter(limit(rates.rejoins, each: 60, burst: rates.rejoins))))
   }
 
   private var now: Instant { clocks.now().instant }
@@ -58,4 +63,8 @@ final class CallMeter: Sendable {
   func permitsJoin(from address: String) -> Bool { meters.withLock { $0.joins.permits(address, at: now) } }
 
   func noteFailedJoin(from address: String) { meters.withLock { _ = $0.joins.take(address, at: now) } }
+
+  func permitsRejoin(from address: String) -> Bool { meters.withLock { $0.rejoins.permits(address, at: now) } }
+
+  func noteFailedRejoin(from address: String) { meters.withLock { _ = $0.rejoins.take(address, at: now) } }
 }

@@ -60,6 +60,16 @@ package struct CreatedCredential: Hashable, Sendable {
   }
 }
 
+/// What a call to revoke credentials has done.
+package struct RevokedCredentials: Hashable, Sendable {
+  /// How many were revoked now that had not ended.
+  package var count: Int
+  /// How many others had been revoked before.
+  package var before: Int
+
+  package init(count: Int, before: Int = 0) { (self.count, self.before) = (count, before) }
+}
+
 /// The calls about operators: their credentials, and the audit log of what they did.
 extension Coordinator {
   package func whoAmI() async throws -> Caller { Caller.current ?? Caller(name: "this process") }
@@ -84,7 +94,7 @@ extension Coordinator {
 
   package func credentials() async throws -> [Credential] { try await store.credentials() }
 
-  package func revokeCredential(_ name: String) async throws -> Int {
+  package func revokeCredential(_ name: String) async throws -> RevokedCredentials {
     let identities = try identities()
     let found = identities.credentials.named(name)
     guard !found.isEmpty else {
@@ -96,8 +106,12 @@ extension Coordinator {
       throw OperatorError.unknown("the revocation cannot be made durable, so nothing was changed: \(error)")
     }
     try await translating { try await self.store.revoke(credentials: found.map(\.id)) }
-    logger.notice("a credential was revoked", metadata: ["credential": "\(name.escapedOnOneLine)"])
-    return found.count { !$0.isRevoked && now <= $0.end }
+    let revoked = RevokedCredentials(
+      count: found.count { !$0.isRevoked && now <= $0.end }, before: found.count(where: \.isRevoked))
+    if revoked.before < found.count {
+      logger.notice("a credential was revoked", metadata: ["credential": "\(name.escapedOnOneLine)"])
+    }
+    return revoked
   }
 
   package func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {

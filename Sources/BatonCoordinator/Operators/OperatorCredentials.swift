@@ -94,6 +94,11 @@ package final class OperatorCredentials: Sendable {
   func named(_ text: String) -> [Credential] {
     state.withLock { state in
       state.credentials.values.filter { $0.name == text || Hexadecimal.text($0.id) == text }
+        .map { credential in
+          var credential = credential
+          credential.isRevoked = credential.isRevoked || state.revoked.contains(credential.id)
+          return credential
+        }
         .sorted { $0.id.lexicographicallyPrecedes($1.id) }
     }
   }

@@ -57,7 +57,7 @@ extension PermittedAPI {
 
   func credentials() async throws -> [Credential] { try await api.credentials() }
 
-  func revokeCredential(_ name: String) async throws -> Int {
+  func revokeCredential(_ name: String) async throws -> RevokedCredentials {
     try await changing("RevokeCredential", name) { try await api.revokeCredential(name) }
   }
 

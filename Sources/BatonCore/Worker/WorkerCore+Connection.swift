@@ -5,7 +5,7 @@ extension WorkerCore {
   /// A connection was opened. Returns the hello, which must be the first message on it.
   package mutating func connected(at now: Instant) -> [Effect] {
     if case .held = lease {} else { lease = .asked(at: now) }
-    openHello = now
+    (openHello, isOpen) = (now, true)
     // A launch that has ended is named until the coordinator has stored its ending, but its GPUs are free.
     let running = launches.values.map { RunningLaunch(launch: $0.key, gpus: $0.hasEnded ? [] : $0.assignment.gpus) }
       .sorted { $0.launch < $1.launch }
@@ -15,6 +15,9 @@ extension WorkerCore {
       running: running, receipts: receipts, secret: secret)
     return [.send(.hello(hello))]
   }
+
+  /// The connection was closed. A hello on it waits for no answer any more.
+  package mutating func disconnected() { isOpen = false }
 
   /// Returns how long to wait before the next attempt to connect.
   /// - Parameter lifetime: how long the connection that has just ended lasted, or the attempt that failed took.

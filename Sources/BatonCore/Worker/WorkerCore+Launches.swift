@@ -133,7 +133,7 @@ extension WorkerCore {
 
   private mutating func loseHello(at now: Instant) -> [Effect] {
     let patience = patienceForHello
-    guard let sentAt = openHello, now - sentAt >= patience else { return [] }
+    guard isOpen, let sentAt = openHello, now - sentAt >= patience else { return [] }
     openHello = now
     return [.reconnect("the coordinator did not answer the hello within \(patience.inWords)")]
   }

@@ -66,6 +66,8 @@ package struct WorkerCore: Sendable {
   /// When the hello was sent that has not been answered yet; `nil` after the welcome. Until the welcome, no message is
   /// sent that the welcome repeats: it would be sent, and answered, twice.
   var openHello: Instant?
+  /// Whether the connection of the last hello is open, as far as is known (`disconnected`).
+  var isOpen = false
   /// The number of the last heartbeat. It counts over all connections, so that the answer to an old heartbeat is never
   /// taken for the answer to a later one.
   var lastHeartbeat = 0

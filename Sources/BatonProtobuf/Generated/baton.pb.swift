@@ -3756,6 +3756,12 @@ package nonisolated struct Baton_V1_FleetReply: Sendable {
   /// How many hosts have a certificate from a root that is being replaced.
   package var hostsOfOldRoot: Int32 = 0
 
+  /// Whether the replacement of the root goes on only after a restart of the coordinator.
+  package var awaitsRestart: Bool = false
+
+  /// The names of the first 100 of the hosts that `hosts_of_old_root` counts.
+  package var awaitedHosts: [String] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3824,6 +3830,9 @@ package nonisolated struct Baton_V1_WaitingHost: Sendable {
 
   /// When it asked last, in nanoseconds since 1970.
   package var at: Int64 = 0
+
+  /// How many hosts ask with the same invitation, this one included. More than one means that the token was copied.
+  package var asking: Int32 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -4046,8 +4055,11 @@ package nonisolated struct Baton_V1_RevokeCredentialReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// How many credentials were revoked that had not ended.
+  /// How many credentials were revoked now that had not ended.
   package var credentials: Int32 = 0
+
+  /// How many others had been revoked before.
+  package var revokedBefore: Int32 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -9676,7 +9688,7 @@ nonisolated extension Baton_V1_MoveSummary: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".FleetReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}pin\0\u{1}workers\0\u{1}operators\0\u{1}roots\0\u{1}https\0\u{3}hosts_of_old_root\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}pin\0\u{1}workers\0\u{1}operators\0\u{1}roots\0\u{1}https\0\u{3}hosts_of_old_root\0\u{3}awaits_restart\0\u{3}awaited_hosts\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9691,6 +9703,8 @@ nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf.
       case 5: try { try decoder.decodeRepeatedBytesField(value: &self.roots) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.https) }()
       case 7: try { try decoder.decodeSingularInt32Field(value: &self.hostsOfOldRoot) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.awaitsRestart) }()
+      case 9: try { try decoder.decodeRepeatedStringField(value: &self.awaitedHosts) }()
       default: break
       }
     }
@@ -9718,6 +9732,12 @@ nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf.
     if self.hostsOfOldRoot != 0 {
       try visitor.visitSingularInt32Field(value: self.hostsOfOldRoot, fieldNumber: 7)
     }
+    if self.awaitsRestart != false {
+      try visitor.visitSingularBoolField(value: self.awaitsRestart, fieldNumber: 8)
+    }
+    if !self.awaitedHosts.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.awaitedHosts, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -9729,6 +9749,8 @@ nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs.roots != rhs.roots {return false}
     if lhs.https != rhs.https {return false}
     if lhs.hostsOfOldRoot != rhs.hostsOfOldRoot {return false}
+    if lhs.awaitsRestart != rhs.awaitsRestart {return false}
+    if lhs.awaitedHosts != rhs.awaitedHosts {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9825,7 +9847,7 @@ nonisolated extension Baton_V1_InviteHostReply: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Baton_V1_WaitingHost: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".WaitingHost"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}number\0\u{1}peer\0\u{1}at\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}number\0\u{1}peer\0\u{1}at\0\u{1}asking\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9837,6 +9859,7 @@ nonisolated extension Baton_V1_WaitingHost: SwiftProtobuf.Message, SwiftProtobuf
       case 2: try { try decoder.decodeSingularStringField(value: &self.number) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.peer) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self.at) }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.asking) }()
       default: break
       }
     }
@@ -9855,6 +9878,9 @@ nonisolated extension Baton_V1_WaitingHost: SwiftProtobuf.Message, SwiftProtobuf
     if self.at != 0 {
       try visitor.visitSingularInt64Field(value: self.at, fieldNumber: 4)
     }
+    if self.asking != 0 {
+      try visitor.visitSingularInt32Field(value: self.asking, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -9863,6 +9889,7 @@ nonisolated extension Baton_V1_WaitingHost: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.number != rhs.number {return false}
     if lhs.peer != rhs.peer {return false}
     if lhs.at != rhs.at {return false}
+    if lhs.asking != rhs.asking {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -10312,7 +10339,7 @@ nonisolated extension Baton_V1_RevokeCredentialRequest: SwiftProtobuf.Message, S
 
 nonisolated extension Baton_V1_RevokeCredentialReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RevokeCredentialReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}credentials\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}credentials\0\u{3}revoked_before\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10321,6 +10348,7 @@ nonisolated extension Baton_V1_RevokeCredentialReply: SwiftProtobuf.Message, Swi
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularInt32Field(value: &self.credentials) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.revokedBefore) }()
       default: break
       }
     }
@@ -10330,11 +10358,15 @@ nonisolated extension Baton_V1_RevokeCredentialReply: SwiftProtobuf.Message, Swi
     if self.credentials != 0 {
       try visitor.visitSingularInt32Field(value: self.credentials, fieldNumber: 1)
     }
+    if self.revokedBefore != 0 {
+      try visitor.visitSingularInt32Field(value: self.revokedBefore, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_RevokeCredentialReply, rhs: Baton_V1_RevokeCredentialReply) -> Bool {
     if lhs.credentials != rhs.credentials {return false}
+    if lhs.revokedBefore != rhs.revokedBefore {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

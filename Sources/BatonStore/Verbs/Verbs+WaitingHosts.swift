@@ -9,9 +9,11 @@ package struct WaitingHost: Hashable, Sendable {
   package var peer: String
   /// When it asked last.
   package var at: Timestamp
+  /// How many hosts ask with the same invitation, this one included. More than one means that the token was copied.
+  package var asking: Int
 
-  package init(host: HostName, number: String, peer: String, at: Timestamp) {
-    (self.host, self.number, self.peer, self.at) = (host, number, peer, at)
+  package init(host: HostName, number: String, peer: String, at: Timestamp, asking: Int = 1) {
+    (self.host, self.number, self.peer, self.at, self.asking) = (host, number, peer, at, asking)
   }
 
   /// How long after it has asked last a host counts as waiting. A host asks again every few seconds.
@@ -38,22 +40,44 @@ extension Verbs {
 
   /// Those that wait, by name and number.
   package func waitingHosts(at steady: Timestamp) throws -> [WaitingHost] {
-    try prepare(.waiting).all(steady + (.zero - WaitingHost.patience)) { row in
-      WaitingHost(host: HostName(row.text(2)), number: row.text(3), peer: row.text(4), at: row.time(5))
+    let waiting = try asking(at: steady)
+    let counts = Dictionary(waiting.map { ($0.invitation, 1) }, uniquingKeysWith: +)
+    return waiting.map { asking in
+      var host = asking.host
+      host.asking = counts[asking.invitation] ?? 1
+      return host
     }
   }
 
   /// Lets the host join that waits under this name and shows this number.
-  /// - Throws: `.notFound` if none does, or if two keys have the number, which then cannot be told apart.
+  /// - Throws: `.notFound` if none does, or if two keys have the number, which then cannot be told apart; `.refused` if
+  ///   another host asks with the same invitation, because its token was copied then.
   package func approve(_ host: HostName, number: String, at steady: Timestamp) throws {
     try need(.identities)
-    let found = try prepare(.waiting).all(steady + (.zero - WaitingHost.patience)) { row in
-      (invitation: row.blob(0), key: row.blob(1), host: row.text(2), number: row.text(3))
-    }.filter { $0.host == host.rawValue && $0.number == number }
+    let waiting = try asking(at: steady)
+    let found = waiting.filter { $0.host.host == host && $0.host.number == number }
     guard found.count == 1, let only = found.first else {
       throw StoreError(.notFound, "no host waits as \(host) with this number")
     }
+    let same = waiting.filter { $0.invitation == only.invitation }
+    guard same.count == 1 else {
+      throw StoreError(
+        .refused,
+        "\(same.count) hosts ask with this invitation of \(host), from \(same.map(\.host.peer).joined(separator: ", ")), so "
+          + "its token may have been copied, and no host was approved. `baton host revoke \(host)` takes the invitation "
+          + "back; then invite the host again. If the host itself was started twice, wait a minute: a host that asks no "
+          + "more is forgotten")
+    }
     try approve(only.invitation, key: only.key)
+  }
+
+  private func asking(at steady: Timestamp) throws -> [(invitation: [UInt8], key: [UInt8], host: WaitingHost)] {
+    try prepare(.waiting).all(steady + (.zero - WaitingHost.patience)) { row in
+      (
+        row.blob(0), row.blob(1),
+        WaitingHost(host: HostName(row.text(2)), number: row.text(3), peer: row.text(4), at: row.time(5))
+      )
+    }
   }
 }
 

@@ -19,6 +19,19 @@ package enum ClientTrust: Sendable {
   case login(FleetLogin)
 }
 
+extension ClientTrust {
+  /// What the user can do if nothing answers at the address, as an order.
+  var remedy: String {
+    switch self {
+    case .pin:
+      "check the address, and that a coordinator listens there for operators and hosts that join (baton coordinator "
+        + "--operators HOST:PORT)"
+    case .login: "check that the coordinator runs, or log in with its present address (baton login)"
+    case .host, .rejoining: "check that the coordinator runs, and that this host reaches its port"
+    }
+  }
+}
+
 /// TLS on the one connection of a client. The client sends nothing before it has recognised the coordinator.
 final class ClientTLS: Sendable {
   private struct State {

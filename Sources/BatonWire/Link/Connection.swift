@@ -54,9 +54,12 @@ package struct ConnectionError: Error, Sendable, CustomStringConvertible {
   package var message: String
   /// Whether trying again cannot help, for example because the token is wrong or the address is not valid.
   package var isFinal: Bool
-  package init(_ message: String, isFinal: Bool = false) {
+  /// Whether the coordinator has refused the host because of its certificate, which only a person can change.
+  package var isRefusedCertificate: Bool
+  package init(_ message: String, isFinal: Bool = false, isRefusedCertificate: Bool = false) {
     self.message = message
     self.isFinal = isFinal
+    self.isRefusedCertificate = isRefusedCertificate
   }
   package var description: String { message }
 }

@@ -48,7 +48,7 @@ package enum CoordinatorClient {
     _ body: @Sendable (GRPCClient<Transport>, Certificate?) async throws -> Result
   ) async throws -> Result {
     let tls = try ClientTLS(trust)
-    let link = try await Link(to: endpoint, tls)
+    let link = try await Link(to: endpoint, tls, remedy: trust.remedy)
     defer { link.channel?.close(promise: nil) }
     do {
       // A transport that is never run would trap when it is released.
@@ -67,7 +67,9 @@ package enum CoordinatorClient {
       case .noTLS?, .notOfTheFleet?, .other?, nil: break
       }
       // The connection ended before the call began: the client has only this one.
-      if let error = error as? RuntimeError, error.code == .clientIsStopped { throw LinkError.unreachable(endpoint) }
+      if let error = error as? RuntimeError, error.code == .clientIsStopped {
+        throw LinkError.unreachable(endpoint, remedy: trust.remedy)
+      }
       throw error
     }
   }
@@ -115,7 +117,8 @@ private struct Link {
   }
 
   /// A connection over TLS. `recognised` has to be awaited before anything is sent over it.
-  init(to endpoint: HostPort, _ tls: ClientTLS) async throws {
+  /// - Parameter remedy: what the user can do if nothing answers.
+  init(to endpoint: HostPort, _ tls: ClientTLS, remedy: String) async throws {
     let handshakes = Mailbox<EventLoopFuture<Void>>(capacity: 1)
     do {
       (transport, channel) = try await Self.wrapping(authority: tls.authority) { bootstrap, configure in
@@ -125,7 +128,7 @@ private struct Link {
         }
       }
     } catch {
-      throw LinkError.unreachable(endpoint)
+      throw LinkError.unreachable(endpoint, remedy: remedy)
     }
     handshake = await handshakes.receive()?.first
   }
@@ -187,14 +190,23 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package let code: Code
   package let description: String
+  /// Whether the coordinator does not accept the certificate of this host, which only a person can change.
+  package let isRefusedCertificate: Bool
 
-  private init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
+  private init(_ code: Code, _ description: String, isRefusedCertificate: Bool = false) {
+    (self.code, self.description, self.isRefusedCertificate) = (code, description, isRefusedCertificate)
+  }
 
+  /// - Parameter remedy: what the user of this command can do, as an order.
+  static func unreachable(_ endpoint: HostPort, remedy: String) -> LinkError {
+    LinkError(.unreachable, "no coordinator answers at \(endpoint): \(remedy)")
+  }
+
+  /// With the remedy of the commands that have `--coordinator`, for a coordinator of this user.
   static func unreachable(_ endpoint: HostPort) -> LinkError {
-    LinkError(
-      .unreachable,
-      "no coordinator answers at \(endpoint): start one (baton coordinator, or baton up), or name another with "
-        + "--coordinator HOST:PORT")
+    unreachable(
+      endpoint,
+      remedy: "start one (baton coordinator, or baton up), or name another with --coordinator HOST:PORT")
   }
 
   package static func unanswered(_ endpoint: HostPort, _ why: String) -> LinkError {
@@ -218,7 +230,8 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     LinkError(
       .notPermitted,
       "the coordinator at \(endpoint) does not accept this host's certificate, which was revoked, has ended, or is of "
-        + "another fleet: join the fleet again with a new invitation (baton host invite NAME)")
+        + "another fleet: join the fleet again with a new invitation (baton host invite NAME)",
+      isRefusedCertificate: true)
   }
 
   static func isForWorkers(_ endpoint: HostPort) -> LinkError {

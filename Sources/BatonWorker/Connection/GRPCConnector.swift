@@ -12,9 +12,12 @@ import Synchronization
 /// coordinator on its own machine.
 package final class GRPCConnector: Connector {
   private let addresses: Mutex<CoordinatorAddresses>
+  /// Outlives the connections, because a refusal ends the connection.
+  private let refusals = Mutex(CertificateRefusals())
   private let tokenFile: String?
   private let dataFolder: String
   private let renewal: Renewal
+  private let clocks: Clocks
   /// Whether the host had joined a fleet when the worker started.
   private let hasJoined: Bool
 
@@ -37,6 +40,7 @@ package final class GRPCConnector: Connector {
     self.addresses = Mutex(addresses)
     tokenFile = configuration.tokenFile
     dataFolder = configuration.dataFolder
+    self.clocks = clocks
     renewal = Renewal(
       dataFolder: dataFolder, clocks: clocks, logger: logger, jitter: Double.random(in: 0..<1, using: &generator))
   }
@@ -53,8 +57,11 @@ package final class GRPCConnector: Connector {
   package var address: String { addresses.withLock { $0.current.description } }
 
   package func withConnection(_ body: @escaping @Sendable (Connection) async throws -> Void) async throws {
+    try await waitAfterRefusals()
     let connection = Connection()
     let endpoint = addresses.withLock { $0.current }
+    // Read before the attempt: a join during the attempt must not wait for what its predecessor was refused.
+    let certificate = try? HostIdentity.read(dataFolder: dataFolder)?.certificate
     defer { addresses.withLock { $0.ended(isGivenUp: connection.isGivenUp) } }
     do {
       try await renewal.renewIfEnded()
@@ -76,16 +83,42 @@ package final class GRPCConnector: Connector {
     } catch _ where isLeft(connection) {
       // The worker has said why it gave the connection up. The error only says that the call was cancelled.
     } catch let error as ConnectionError {
-      throw error
+      throw noted(error, certificate)
     } catch let error as RPCError {
-      throw ConnectionError(Self.message(error, endpoint))
+      throw noted(
+        ConnectionError(
+          Self.message(error, endpoint), isRefusedCertificate: hasJoined && error.code == .unauthenticated), certificate
+      )
     } catch let error as LinkError {
-      throw ConnectionError("\(error)")
+      throw noted(ConnectionError("\(error)", isRefusedCertificate: error.isRefusedCertificate), certificate)
     } catch let error as TokenFileError {
       throw ConnectionError("\(error)")
     } catch let error as IdentityError {
       throw ConnectionError("\(error)")
     }
+  }
+
+  // MARK: Refusals
+
+  /// Waits as long as the coordinators' refusals demand, or until the host has joined again.
+  private func waitAfterRefusals() async throws {
+    while let certificate = try? HostIdentity.read(dataFolder: dataFolder)?.certificate {
+      let count = addresses.withLock { $0.all.count }
+      let left = refusals.withLock { $0.pause(for: certificate, addresses: count, at: clocks.instant()) }
+      if left <= .zero { return }
+      try await clocks.sleep(min(left, CertificateRefusals.lookInterval))
+    }
+  }
+
+  /// The error as the worker tells it, after a refusal of the certificate was counted.
+  private func noted(_ error: ConnectionError, _ certificate: String?) -> ConnectionError {
+    guard error.isRefusedCertificate, let certificate else { return error }
+    var error = error
+    error.message = refusals.withLock { refusals in
+      refusals.refused(certificate, at: clocks.instant())
+      return refusals.told(error.message)
+    }
+    return error
   }
 
   /// Runs `body` on the connection, and carries its messages, until either side closes the connection.
@@ -125,7 +158,10 @@ package final class GRPCConnector: Connector {
     } onResponse: { [self] response in
       for try await frame in response.messages {
         let messages = try Framing.messages(frame)
-        if messages.contains(where: \.isWelcome) { addresses.withLock { $0.welcomed() } }
+        if messages.contains(where: \.isWelcome) {
+          addresses.withLock { $0.welcomed() }
+          refusals.withLock { $0.accepted() }
+        }
         connection.down.send(contentsOf: messages)
       }
       connection.close()

@@ -6,6 +6,7 @@ import BatonWire
 import GRPCCore
 import Logging
 import SwiftProtobuf
+import Synchronization
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -21,6 +22,16 @@ struct Renewal: Sendable {
   let logger: Logger
   /// A random number from 0 to 1 that does not change while the process runs.
   let jitter: Double
+  /// The problem that was logged last; `nil` after a renewal. It outlives the connections.
+  private let complaints = Complaints()
+
+  init(dataFolder: String, clocks: Clocks, logger: Logger, jitter: Double) {
+    (self.dataFolder, self.clocks, self.logger, self.jitter) = (dataFolder, clocks, logger, jitter)
+  }
+
+  private final class Complaints: Sendable {
+    let last = Mutex<String?>(nil)
+  }
 
   /// Renews the certificate whenever it is due, until the task is cancelled.
   func run(_ workers: Baton_V1_Workers.Client<some ClientTransport>) async throws {
@@ -50,10 +61,15 @@ struct Renewal: Sendable {
       let request = try key.request()
       let reply = try await workers.renew(.with { $0.request = Data(request) }, options: Self.options)
       try take(reply, for: identity, key)
+      complaints.last.withLock { $0 = nil }
       logger.info("the host's certificate was renewed")
       return true
     } catch {
-      logger.warning("the host's certificate cannot be renewed, and is valid for now: \(error)")
+      // The end of the connection ends the attempt too, and the worker says why the connection ended.
+      if Task.isCancelled || error is CancellationError { return false }
+      // The connection is refused for the same reason, and says so.
+      if (error as? RPCError)?.code == .unauthenticated { return false }
+      complain("the host's certificate cannot be renewed, and is valid for now: \(Self.words(error))")
       return false
     }
   }
@@ -80,11 +96,29 @@ struct Renewal: Sendable {
       }
       try take(reply, for: identity, key)
       logger.notice("the host's certificate had ended, and the coordinator gave it another one")
-    } catch let error as RPCError {
-      throw ConnectionError("the host's certificate has ended, and \(enrolment) gives it no other: \(error.message)")
     } catch {
-      throw ConnectionError("the host's certificate has ended, and \(enrolment) gives it no other: \(error)")
+      throw ConnectionError(
+        "the host's certificate has ended, and \(enrolment) gives it no other: \(Self.words(error))",
+        isRefusedCertificate: Self.isRefusal(error))
     }
+  }
+
+  /// Whether the coordinator has answered that the host gets no certificate, or not now.
+  private static func isRefusal(_ error: any Error) -> Bool {
+    guard let error = error as? RPCError else { return (error as? LinkError)?.isRefusedCertificate ?? false }
+    return [.permissionDenied, .unauthenticated, .invalidArgument, .resourceExhausted].contains(error.code)
+  }
+
+  /// The error for people. The text of an error of a call also has names of its library.
+  private static func words(_ error: any Error) -> String { (error as? RPCError)?.message ?? "\(error)" }
+
+  /// Logs a problem, unless it is the one that was logged last.
+  private func complain(_ problem: String) {
+    let isNews = complaints.last.withLock { last in
+      defer { last = problem }
+      return last != problem
+    }
+    if isNews { logger.warning("\(problem)") }
   }
 
   private static var options: CallOptions {

@@ -200,6 +200,7 @@ extension Worker {
 
   private func close() {
     let isEnding = state.withLock { state in
+      state.core.disconnected()
       state.connection = nil
       return state.isEnding
     }

@@ -35,8 +35,7 @@ struct CoordinatorSetup {
     "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter",
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
     "permittedIdentifiers", "placement", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins",
-    "rates.submissions",
-    "retention.count", "retention.ended",
+    "rates.rejoins", "rates.submissions", "retention.count", "retention.ended",
     "retention.spanCount", "retention.spans", "retention.submissions", "store", "tls.certificate", "tls.key",
   ]
 
@@ -164,6 +163,7 @@ struct CoordinatorSetup {
     rates.failures = file.number("rates.failures", in: 1...1_000_000) ?? rates.failures
     rates.handshakes = file.number("rates.handshakes", in: 1...1_000_000) ?? rates.handshakes
     rates.joins = file.number("rates.joins", in: 1...1_000_000) ?? rates.joins
+    rates.rejoins = file.number("rates.rejoins", in: 1...1_000_000) ?? rates.rejoins
     return rates
   }
 

@@ -143,6 +143,16 @@ import Testing
     #expect(bench.passConnected(20) == [])
   }
 
+  @Test func `a hello on a connection that was closed is not missed`() {
+    var bench = Bench()
+    _ = bench.connects()
+    bench.core.disconnected()
+    #expect(bench.pass(30) == [])
+    _ = bench.connects()
+    #expect(bench.pass(9.9) == [])
+    #expect(bench.pass(0.1).count == 1)
+  }
+
   @Test func `a welcome that was not asked for lengthens no lease`() {
     var bench = Bench.welcomed()
     _ = bench.pass(5)

@@ -146,6 +146,15 @@ extension StoreConformance {
           try await s.store.approve(HostName(host), number: number, at: s.now.steady)
         }
       }
+      // A token that several hosts show was copied.
+      try expect(found.filter { $0.host == desk.host }.map(\.asking), .init(repeating: 8, count: 8), "those of desk")
+      try await expectRefusal(.refused, saying: ["8 hosts ask", "192.0.2.1", "baton host revoke desk"]) {
+        try await s.store.approve(HostName("desk"), number: "100003", at: s.now.steady)
+      }
+      try expect(try await s.store.invitation(desk.id)?.approvedKey, nil, "no key is approved")
+      s.now = s.now + .seconds(61)
+      try await ask(3, as: desk, key: 3)
+      try expect(try await s.store.waitingHosts(at: s.now.steady).map(\.asking), [1], "the only one that asks again")
       try await s.store.approve(HostName("desk"), number: "100003", at: s.now.steady)
       try expect(
         try await s.store.invitation(desk.id)?.approvedKey, [UInt8](repeating: 3, count: 32), "the approved key")
