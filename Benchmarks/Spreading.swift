@@ -5,22 +5,48 @@ import Foundation
 
 /// B12: one request on many lanes. The limit is the ideal: the batches' own time, divided by the lanes.
 enum Spreading {
+  /// How many lanes the target is for.
+  private static let most = 16
+
   static func measure(_ options: Options) async throws -> [Measurement] {
     var results: [Measurement] = []
-    for lanes in [1, 2, 4, 8, 16] {
+    for lanes in [1, 2, 4, 8] {
       // On one lane the 10,000 batches would take more than three minutes, which shows no more than 1,000 do.
-      let batches = options.isSmall || lanes == 1 ? 1_000 : 10_000
-      let seconds = try await time(batches, lanes: lanes)
-      results.append(
-        Measurement(
-          "B12 \(batches) batches of 20 ms on \(lanes) lanes, ideal speed against its own",
-          value: ideal(batches, lanes: lanes), unit: "s", limit: seconds, target: 0.9))
+      let batches = options.isSmall ? briefly(lanes) : lanes == 1 ? 1_000 : 10_000
+      results.append(measurement(batches, lanes: lanes, seconds: try await time(batches, lanes: lanes)))
     }
-    results.append(try await killedHost(batches: options.isSmall ? 400 : 2_000))
+    results += try await onMostLanes(options.isSmall ? briefly(most) : 10_000, options)
+    results.append(try await killedHost(batches: options.isSmall ? 400 : 2_000, options))
     return results
   }
 
+  /// Four seconds of work. With less, the ends of the shards and the start of the request would be most of it.
+  private static func briefly(_ lanes: Int) -> Int { 200 * lanes }
+
   private static func ideal(_ batches: Int, lanes: Int) -> Double { Double(batches) * 0.02 / Double(lanes) }
+
+  private static func measurement(_ batches: Int, lanes: Int, seconds: Double) -> Measurement {
+    Measurement(
+      "B12 \(batches) batches of 20 ms on \(lanes) lanes, ideal speed against its own",
+      value: ideal(batches, lanes: lanes), unit: "s", limit: seconds, target: 0.9)
+  }
+
+  /// The second result has the disk's part in its ideal: a batch begins when the checkpoint of the batch before it is
+  /// on the disk, so each batch of a lane takes a sync longer than its own time, whatever else Baton does.
+  private static func onMostLanes(_ batches: Int, _ options: Options) async throws -> [Measurement] {
+    let (seconds, sync) = try await options.medians {
+      let before = Limits.fdatasync()
+      let seconds = try await time(batches, lanes: most)
+      return (seconds, (before + Limits.fdatasync()) / 2)
+    }
+    let withSyncs = ideal(batches, lanes: most) + Double(batches) * sync / Double(most)
+    return [
+      measurement(batches, lanes: most, seconds: seconds),
+      Measurement(
+        "B12 the same, the ideal with one sync of the disk for each batch", value: withSyncs, unit: "s",
+        limit: seconds, target: 0.9),
+    ]
+  }
 
   /// The seconds from the submission of a request to its end. Its batches sleep in a Swift handler, so that the time is
   /// not that of starting processes.
@@ -38,29 +64,41 @@ enum Spreading {
     }
   }
 
-  /// Four hosts with four slots each run commands of 100 ms. At half of the ideal time one host is killed; the ideal is
-  /// what the other three need for the rest.
-  private static func killedHost(batches: Int) async throws -> Measurement {
+  // MARK: A host is killed
+
+  /// Runs commands of 200 ms on four hosts with four slots each, first undisturbed. Then one host is killed at half of
+  /// that time: ideally the other three need 4/3 of the other half. What is above it is the cost of the kill: what the
+  /// host had not committed, the time until its lease ends (1 s here), and the shards' new starts.
+  private static func killedHost(batches: Int, _ options: Options) async throws -> Measurement {
+    let (seconds, ideal) = try await options.medians {
+      let undisturbed = try await commands(batches, killingAfter: nil)
+      let killed = try await commands(batches, killingAfter: undisturbed / 2)
+      return (killed, undisturbed / 2 + undisturbed / 2 * 4 / 3)
+    }
+    return Measurement(
+      "B12 \(batches) commands of 200 ms on 16 lanes, one of four hosts killed at half time, against its share",
+      value: seconds, unit: "s", limit: ideal, target: 1.05, isAtMost: true)
+  }
+
+  private static func commands(_ batches: Int, killingAfter half: Double?) async throws -> Double {
     let fleet = try await Fleet(slots: 4, workers: 4, environment: Fleet.untraced + [Role.shortLease: "1"])
     defer { fleet.stop() }
     var definition = Fleet.definition("killed")
-    definition.work = Work(command: ["sleep", "0.1"], items: .range(1...Int64(batches)), pass: .file)
-    definition.work?.command = ["sh", "-c", "exec sleep 0.1", "batch"]
-    definition.spread = Spread(lanes: 16)
-    let half = Double(batches) / 2 * 0.1 / 16
-    let ideal = half + Double(batches) / 2 * 0.1 / 12
+    // The file with the items is the argument `$1` of the shell, which `sleep` does not take.
+    definition.work = Work(
+      command: ["sh", "-c", "exec sleep 0.2", "batch"], items: .range(1...Int64(batches)), pass: .file)
+    definition.spread = Spread(lanes: most)
     let victim = fleet.workers[3]
-    let seconds = try await fleet.withClient([definition]) { api in
+    return try await fleet.withClient([definition]) { api in
       let start = Date()
       try await Fleet.submit([Fleet.order("killed", id: "killed")], to: api)
-      try await Task.sleep(for: .seconds(half))
-      victim.end()
+      if let half {
+        try await Task.sleep(for: .seconds(half))
+        victim.end()
+      }
       try await untilSucceeded(api, name: "killed")
       return -start.timeIntervalSinceNow
     }
-    return Measurement(
-      "B12 \(batches) commands of 100 ms on 16 lanes, one of four hosts killed at half time, against the ideal",
-      value: seconds, unit: "s", limit: ideal, target: 1.05, isAtMost: true)
   }
 
   private static func untilSucceeded(_ api: any OperatorAPI, name: String = "spread") async throws {
