@@ -191,6 +191,14 @@ extension Query {
       AND p.head IS NOT NULL
     """
 
+  /// 1 if a shard of the request that is not its own runs on the host `?6`. It is a value and no `EXISTS`, which
+  /// PostgreSQL may answer by reading the shards of all requests.
+  private static let shardOnHost = """
+    (SELECT 1 FROM request p JOIN launch l ON l.request = p.id
+      WHERE p.head = r.id AND p.state = 2 AND l.ended_at IS NULL AND l.host = (SELECT id FROM host WHERE name = ?6)
+      LIMIT 1)
+    """
+
   /// The state of a request: it runs while a shard of it runs.
   static let shownState = """
     CASE WHEN r.first_unit IS NOT NULL AND r.state <= 1 AND EXISTS (
@@ -213,8 +221,7 @@ extension Query {
       \(recordColumns(withBlobs: false)) \(source.tables) \(recordJoins)
       WHERE \(condition) AND r.head IS NULL AND (?5 IS NULL OR (?5 >> CAST(\(shownState) AS integer)) & 1 = 1)
         \(nameCondition)
-        AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6)
-          OR r.id IN (\(requestsWithShardOnHost)))
+        AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6) OR \(shardOnHost) = 1)
         AND (coalesce(?3, ?4, ?6) IS NOT NULL OR coalesce(?5, ?7, ?8, 0) IS NOT NULL)
       ORDER BY \(order) LIMIT ?2
       """
