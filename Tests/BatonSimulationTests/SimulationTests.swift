@@ -50,11 +50,11 @@ import Testing
   @Test("a mistake in a shell is caught", arguments: Breakage.allCases)
   func breakages(breakage: Breakage) throws {
     let simulator = try Simulator()
-    let isCaught = (1...300 as ClosedRange<UInt64>).contains { seed in
+    let isCaught = (1...1_000 as ClosedRange<UInt64>).contains { seed in
       let schedule = Schedule(seed: seed, coordinators: breakage.coordinators)
       return simulator.run(schedule, breakage: breakage).violation != nil
     }
-    #expect(isCaught, "\(breakage) goes through 300 seeds")
+    #expect(isCaught, "\(breakage) goes through 1,000 seeds")
   }
 
   @Test("a schedule that fails is made smaller, and still fails for the same reason")

@@ -4,7 +4,7 @@ import BatonStore
 import Testing
 
 /// Two coordinators that share a store: what a worker says to one of them reaches those who ask the other one.
-@Suite(.timeLimit(.minutes(1))) struct TwoCoordinatorTests {
+@Suite(.timeLimit(.minutes(10))) struct TwoCoordinatorTests {
   private let name = JobIdentifier("com.example.a")!
 
   private static func coordinator(_ store: SQLiteStore) -> Coordinator {
