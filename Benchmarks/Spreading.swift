@@ -31,8 +31,8 @@ enum Spreading {
       value: ideal(batches, lanes: lanes), unit: "s", limit: seconds, target: 0.9)
   }
 
-  /// The second result has the disk's part in its ideal: a batch begins when the checkpoint of the batch before it is
-  /// on the disk, so each batch of a lane takes a sync longer than its own time, whatever else Baton does.
+  /// The ideal of the second result contains the time of the disk: a batch begins when the checkpoint of the batch
+  /// before it is on the disk, so each batch of a lane takes at least its own time and one sync.
   private static func onMostLanes(_ batches: Int, _ options: Options) async throws -> [Measurement] {
     let (seconds, sync) = try await options.medians {
       let before = Limits.fdatasync()
