@@ -48,7 +48,8 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Fleet",
         subcommands: [
-          CoordinatorsCommand.self, HostsCommand.self, HostCommand.self, FleetCommand.self, DrainCommand.self,
+          StatusCommand.self, CoordinatorsCommand.self, HostsCommand.self, HostCommand.self, FleetCommand.self,
+          DrainCommand.self,
           UndrainCommand.self,
           EvictCommand.self, PauseCommand.self, ResumeCommand.self, StoreCommand.self, SimulateCommand.self,
           DoctorCommand.self,

@@ -82,8 +82,31 @@ import Testing
     (.cancelled, "request_unsuccessful (state="),
   ])
   func aListUsesItsIndex(source: ListSource, index: String) async throws {
+    try await expect(source, .submittedFirst, index)
+  }
+
+  @Test(arguments: [
+    (ListSource.host, "request_host (host=?"), (.scheduled, "request_scheduled (id<?)"),
+    (.ready, "request_ready (definition=? AND priority=? AND rowid<?)"), (.running, "launch_open"),
+    (.shards, "launch_open_on_host (host=?"), (.every, "r USING INTEGER PRIMARY KEY (rowid<?)"),
+    (.succeeded, "request_ended_steady (<expr>>?"), (.failed, "request_unsuccessful (state="),
+    (.cancelled, "request_unsuccessful (state="),
+  ])
+  func aListOfTheNewestUsesItsIndex(source: ListSource, index: String) async throws {
+    try await expect(source, .submittedLast, index)
+  }
+
+  @Test(arguments: [
+    (ListSource.host, "request_host (host=?"), (.ended, "request_ended_steady (<expr>>? AND <expr><?)"),
+    (.unsuccessful, "request_unsuccessful (state>?)"),
+  ])
+  func aListOfEndedRequestsUsesItsIndex(source: ListSource, index: String) async throws {
+    try await expect(source, .endedLast, index)
+  }
+
+  private func expect(_ source: ListSource, _ order: ListOrder, _ index: String) async throws {
     for names in [NameRange.Kind.every, .many] {
-      let plan = try await plan(Query.list(source, names))
+      let plan = try await plan(Query.list(source, names, order))
       #expect(plan.contains { $0.contains(index) }, "\(plan)")
     }
   }
@@ -106,11 +129,15 @@ import Testing
   }
 
   /// Only lists whose length names or retention bound may sort.
-  @Test(arguments: ListSource.allCases)
-  func noListSortsTheQueue(source: ListSource) async throws {
-    let sorts = source == .names || source == .succeeded
+  @Test(arguments: ListSource.allCases, ListOrder.allCases)
+  func noListSortsTheQueue(source: ListSource, order: ListOrder) async throws {
+    let byEnds: Set<ListSource> = [.names, .host, .ended, .unsuccessful]
+    let byIDs = Set(ListSource.allCases).subtracting([.ended, .unsuccessful])
+    // The others are no sources of a list in this order.
+    guard (order == .endedLast ? byEnds : byIDs).contains(source) else { return }
+    let sorts = order == .endedLast ? source != .ended : source == .names || source == .succeeded
     for names in [NameRange.Kind.every, .many] {
-      let query = Query.list(source, names)
+      let query = Query.list(source, names, order)
       for step in try await plan(query) {
         #expect(sorts || !step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
         #expect(!step.hasPrefix("SCAN i"), "\(step)\n\(query.sql)")

@@ -25,6 +25,41 @@ import Testing
     try Golden.expect(run.transcript, is: name)
   }
 
+  /// Twelve hosts: one is free, nine need the same change, two need two changes.
+  private static let large = World {
+    $0.explanation = .waiting
+    let names = (1...9).map { "h\($0)" }
+    let lines = names.enumerated().map { index, name in
+      Explanation.line(name, .needsExternalPower, "sysfs", "AC0/online=0", age: index + 1)
+    }
+    $0.explanation.lines =
+      lines
+      + ["x1", "x2"].flatMap { host in
+        [Explanation.line(host, .hostDraining), Explanation.line(host, .needsExternalPower)]
+      }
+    $0.hosts = (names + ["x1", "x2", "free"]).map { name in
+      var host = HostReport.alpha
+      host.name = HostName(name)
+      return host
+    }
+  }
+
+  @Test(arguments: [("explain-large", [String]()), ("explain-large-each", ["--each"])])
+  func `hosts with the same obstacles are told together, unless each host is asked for`(
+    name: String, options: [String]
+  ) async throws {
+    try Golden.expect(await Self.large.baton(["explain", "com.example.gpu"] + options).transcript, is: name)
+  }
+
+  @Test func `JSON says on how many hosts an obstacle stands, and on how many alone`() async throws {
+    let json = await Self.large.baton("explain", "com.example.gpu", "-o", "jsonl").output
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+    let summary = try #require(object["summary"] as? [[String: Any]])
+    #expect(summary.map { $0["code"] as? String } == ["needsExternalPower", "hostDraining"])
+    #expect(summary.map { $0["hosts"] as? Int } == [11, 2])
+    #expect(summary.map { $0["alone"] as? Int } == [9, 0])
+  }
+
   /// The factors: battery, power mode, priority and recent use, eviction by an operator, the host's own switch,
   /// budgets, spacing.
   @Test(.contract(25.1)) func `the seven factors appear by name`() async {

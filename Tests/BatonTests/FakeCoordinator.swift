@@ -20,6 +20,7 @@ final class FakeCoordinator: OperatorAPI {
     /// The answers to submissions, one for each. After them, every submission is accepted.
     var submissions: [SubmissionResult] = []
     var cancellations: [Cancellation] = []
+    var standing = FleetStanding()
     var shards: [ShardRecord] = []
     /// The hosts that the eviction, or its end, is about.
     var evicted: [HostName] = []
@@ -114,14 +115,27 @@ final class FakeCoordinator: OperatorAPI {
     return found
   }
 
+  func standing() async throws -> FleetStanding {
+    try call("standing")
+    return state.withLock { $0.standing }
+  }
+
   func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
     try call("requests after \(after?.rawValue ?? 0) limit \(limit)")
-    let all = state.withLock { $0.requests }
+    let all = state.withLock { state in
+      state.requests.map { record in
+        var record = record
+        record.endedSteady = record.endedAt
+        return record
+      }
+    }
+    let position = after.flatMap { id in all.first { $0.id == id } }
     return Array(
       all.filter { record in
-        (filter.states.isEmpty || filter.states.contains(record.state)) && record.id.rawValue > after?.rawValue ?? 0
+        (filter.states.isEmpty || filter.states.contains(record.state))
           && filter.host.map { $0 == record.host } ?? true && filter.pattern?.matches(record.identifier) ?? true
-      }.prefix(limit))
+          && position.map { filter.order.precedes($0, record) } ?? true
+      }.sorted(by: filter.order.precedes).prefix(limit))
   }
 
   func watch(

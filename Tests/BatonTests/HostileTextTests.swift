@@ -140,7 +140,9 @@ import Testing
 
   // MARK: Every command, every form
 
-  static let listed = [["list"], ["list", "--state", "pending"], ["hosts"], ["coordinators"]]
+  static let listed = [
+    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["status"],
+  ]
   static let looking = [
     ["show", "com.example.running"], ["show", "com.example.ready"], ["show", "com.example.report"],
     ["show", "com.example.stopped"], ["show", "com.example.held"], ["hosts", hostile], ["hosts", "nope"],
@@ -148,7 +150,9 @@ import Testing
     ["watch", "com.example.report"], ["watch", "com.example.done"], ["doctor"],
   ]
   static let changing = [
-    ["cancel", "com.example.running"], ["evict", "com.example.report"], ["evict", "com.example.*", "--host", hostile],
+    ["cancel", "com.example.running"], ["cancel", "com.example.*", "--yes"], ["cancel", "com.example.*", "--dry-run"],
+    ["retry", "com.example.*", "--dry-run"], ["evict", "com.example.report"],
+    ["evict", "com.example.*", "--host", hostile],
     ["evict", "com.example.*", "--host", hostile, "--allow"], ["retry", "com.example.report"],
     ["retry", "com.example.report", "--wait"], ["simulate", "launch", "com.example.ready", "--host", hostile],
     ["simulate", "expire", "com.example.running"], ["simulate", "conditions", hostile, "--idle", "true"],

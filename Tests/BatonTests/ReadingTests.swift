@@ -12,6 +12,14 @@ import Testing
     state.details = [.example]
     state.hosts = [.alpha, .beta]
     state.coordinators = CoordinatorReport.examples
+    state.standing = FleetStanding(
+      isPaused: true, problem: "the store does not answer: look at the log",
+      evictions: [.init(host: HostName("beta"), pattern: IdentifierPattern(trusted: "com.example.photos.*"))])
+  }
+
+  @Test func `a fleet that needs nobody says so`() async {
+    let run = await World([.running]) { $0.hosts = [.alpha] }.baton("status")
+    #expect(run.output.hasSuffix("\n\nnothing needs a person\n"), "\(run.output) \(run.error)")
   }
 
   @Test(
@@ -21,7 +29,9 @@ import Testing
       ("list-pending-json", ["list", "--state", "pending", "-o", "json"]),
       ("list-host", ["list", "--host", "beta", "--state", "ended"]),
       ("list-pattern", ["list", "com.example.photos.*"]),
-      ("list-limit", ["list", "--limit", "2"]),
+      ("list-limit", ["list", "--limit", "2"]), ("list-all", ["list", "--all"]),
+      ("list-oldest", ["list", "--all", "--sort", "oldest"]), ("list-last", ["list", "--last", "3"]),
+      ("status", ["status"]), ("status-json", ["status", "-o", "json"]),
       ("show", ["show", "com.example.photos.export.42"]),
       ("show-json", ["show", "com.example.photos.export.42", "-o", "json"]),
       ("show-failed", ["show", "com.example.broken"]),
@@ -147,9 +157,11 @@ import Testing
     let run = await world.baton("list", "-o", format)
     #expect(
       world.coordinator.calls == [
-        "requests after 0 limit 500", "requests after 500 limit 500", "requests after 1000 limit 500",
+        "requests after 0 limit 500", "requests after 702 limit 500", "requests after 202 limit 500",
       ])
-    #expect(run.output.contains("com.example.many.n1201"))
+    #expect(
+      run.output.contains("com.example.many.n1\n") || run.output.contains("com.example.many.n1\"")
+        || run.output.contains("com.example.many.n1 "))
     if format == "json" {
       let list = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [Any]
       #expect(list?.count == 1201)
@@ -159,17 +171,50 @@ import Testing
   @Test func `an empty list is empty data`() async {
     let table = await World().baton("list")
     #expect(table.output.isEmpty)
-    #expect(table.error == "no requests\n")
+    #expect(table.error == "no unfinished requests; --all lists those that have ended\n")
+    #expect(await World().baton("list", "--all").error == "no requests\n")
     let json = await World().baton("list", "-o", "json")
     #expect(json.output == "[]\n")
     let lines = await World().baton("list", "-o", "jsonl")
     #expect(lines.output.isEmpty)
   }
 
+  @Test func `a list since a time ends at the first request that is older`() async {
+    let world = World((1...1201).map { .example(Int64($0), "com.example.many.n\($0)", .ready) }) { state in
+      for index in state.requests.indices {
+        state.requests[index].submittedAt = now + .seconds((Int64(index) - 1201) * 60)
+      }
+    }
+    let run = await world.baton("list", "--since", "3m", "-o", "jsonl")
+    #expect(run.output.split(separator: "\n").count == 3, "\(run.output) \(run.error)")
+    #expect(world.coordinator.calls == ["requests after 0 limit 500"])
+  }
+
+  @Test func `a list of failures since a time goes by their ends`() async {
+    let requests = (1...4).map { id in
+      RequestRecord.example(Int64(id), "com.example.many.n\(id)", .failed) { record in
+        // The one that was submitted first ended last.
+        record.endedAt = now + .seconds(Int64(-id) * 3600)
+      }
+    }
+    let run = await World(requests).baton("list", "--state", "failed", "--since", "150m", "-o", "jsonl")
+    let names = run.output.split(separator: "\n").compactMap { $0.firstMatch(of: /many\.(n\d)/)?.output.1 }
+    #expect(names == ["n1", "n2"], "\(run.output) \(run.error)")
+  }
+
+  @Test(arguments: [
+    ["--last", "3", "--limit", "3"], ["--last", "3", "--sort", "oldest"], ["--since", "1h", "--sort", "oldest"],
+    ["--all", "--state", "failed"], ["--since", "soon"], ["--sort", "name"],
+  ])
+  func `options of a list that contradict each other are usage errors`(options: [String]) async {
+    let run = await World().baton(["list"] + options)
+    #expect(run.status == 64, "\(run.error)")
+  }
+
   @Test(.contract(8.1)) func `pending requests of one class are explained once`() async {
     let world = World((1...3).map { .example(Int64($0), "com.example.many.n\($0)", .ready) })
     _ = await world.baton("list", "--state", "pending")
-    #expect(world.coordinator.calls == ["requests after 0 limit 500", "explain com.example.many.n1"])
+    #expect(world.coordinator.calls == ["requests after 0 limit 500", "explain com.example.many.n3"])
   }
 
   @Test func `a hostile title cannot write to the terminal`() async {

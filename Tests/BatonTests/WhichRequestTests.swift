@@ -80,19 +80,19 @@ import Testing
 
   @Test func `a skipped batch is not done, and is named in list, show, wait and JSON`() async throws {
     let world = World([Self.skipped(.succeeded)])
-    let list = await world.baton("list")
+    let list = await world.baton("list", "--all")
     #expect(list.output.contains(" 5/6 83% ") && list.output.contains("batch 3 skipped"), "\(list.output)")
     let show = await world.baton("show", Self.name)
     #expect(show.output.contains("State       succeeded after 1m, batch 3 skipped\n"), "\(show.output)")
     #expect(show.output.contains("Progress    5 of 6 done (83 %), 5 batches, batch 3 skipped\n"))
     let wait = await world.baton("wait", Self.name)
     #expect(wait.error.contains("succeeded after 1m, batch 3 skipped"))
-    let json = await world.baton("list", "-o", "jsonl").output
+    let json = await world.baton("list", "--all", "-o", "jsonl").output
     #expect(
       json.contains(#""batches":5,"completedUnits":5,"totalUnits":6,"skippedBatches":[3],"skippedUnits":1"#), "\(json)")
-    let failed = await World([Self.skipped(.failed)]).baton("list")
+    let failed = await World([Self.skipped(.failed)]).baton("list", "--all")
     #expect(failed.output.contains(" 5/6 83% ") && failed.output.contains("batch 3 skipped"))
-    let running = await World([Self.skipped(.running)]).baton("list")
+    let running = await World([Self.skipped(.running)]).baton("list", "--all")
     #expect(running.output.contains(" 5/6 83% ") && running.output.contains("batch 3 skipped"))
   }
 
@@ -140,7 +140,7 @@ import Testing
 
         """), "\(show)")
     #expect(show.split(separator: "Traceback").count == 2, "the block is shown once")
-    let list = await world.baton("list").output
+    let list = await world.baton("list", "--all").output
     #expect(list.contains(safe) && !list.contains("Traceback"))
     let wait = await world.baton("wait", Self.name).error
     #expect(wait.contains("failed: \(safe)\n") && !wait.contains("Traceback"))

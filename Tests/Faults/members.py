@@ -84,7 +84,7 @@ class Member(Fleet):
 
     def listed(self):
         """The jobs as an operator sees them here, without what depends on the moment."""
-        found = self.json("list", "com.example.faults.*")
+        found = self.json("list", "com.example.faults.*", "--all")
         return [(one["request"], one["identifier"], one["state"]) for one in found]
 
 

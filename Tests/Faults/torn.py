@@ -165,7 +165,7 @@ def look_at_started(bench, fleet, keys, what):
     """The coordinator must answer every question and end by SIGTERM, and its store must be a prefix of what
     happened."""
     bench.figure("started", bench.figures.get("started", 0) + 1)
-    listed = fleet.baton("list", "-o", "json", check=False)
+    listed = fleet.baton("list", "--all", "-o", "json", check=False)
     time.sleep(0.02)
     status = fleet.stop_coordinator() if fleet.runs else fleet.coordinator.returncode
     ended = status is not None and status not in TRAPS

@@ -6,47 +6,117 @@ import BatonStore
 struct CancelCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "cancel",
-    abstract: "Cancel the live and the waiting request of an identifier, or everything.",
+    abstract: "Cancel the live and the waiting request of an identifier, several requests, or everything.",
     discussion: """
       A request that waits ends at once. A running launch expires with the reason 'cancelled': its batch may finish, \
-      within seconds. If the job repeats, no further request follows until it is submitted or applied again. On a \
-      terminal, --all asks for confirmation; a script must give --yes, otherwise the command is refused.
+      within seconds. If the job repeats, no further request follows until it is submitted or applied again.
+
+      A pattern, --state, --host, --older-than or --by chooses several unfinished requests, at most 10,000. On a \
+      terminal the command then asks for confirmation, as it does for --all; a script must give --yes, otherwise the \
+      command is refused.
 
       Examples:
         baton cancel com.example.report
-        baton cancel com.example.report --request 3
+        baton cancel com.example.report --request 3 --wait
+        baton cancel 'com.example.photos.*' --state pending --dry-run
+        baton cancel --host alpha --older-than 2h --yes
         baton cancel --all
-        baton cancel --all --yes
       """)
 
-  @Argument(help: "The identifier.", transform: Arguments.identifier) var identifier: JobIdentifier?
+  @Argument(help: "The identifier, or a pattern.", transform: Arguments.pattern) var identifier: IdentifierPattern?
 
   @Option(
     help: ArgumentHelp("Only this request of the identifier.", valueName: "number"), transform: Arguments.positive)
   var request: Int?
 
-  @Flag(help: "Every unfinished request.") var all = false
-  @Flag(help: "Do not ask before --all.") var yes = false
+  @Option(
+    help: ArgumentHelp(
+      "Only requests in this state: \(Self.stateNames.joined(separator: ", ")). May be given several times.",
+      valueName: "state"),
+    completion: .list(Self.stateNames), transform: Self.states)
+  var state: [Set<RequestState>] = []
 
+  @Flag(help: "Every unfinished request.") var all = false
+  @Flag(help: "Wait until the launches that have to stop have ended.") var wait = false
+
+  @OptionGroup var bulk: BulkOptions
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
+  private static let stateNames = Arguments.stateNames.filter { (try? states($0)) != nil }
+
+  private static func states(_ text: String) throws -> Set<RequestState> {
+    let states = try Arguments.states(text)
+    if states.contains(where: { !$0.isEnded }) { return states.filter { !$0.isEnded } }
+    throw ValidationError("A request that has ended cannot be cancelled.")
+  }
+
+  /// Whether requests have to be looked for before they are cancelled.
+  private var isBulk: Bool { !all && (bulk.chooses || !state.isEmpty || identifier?.literal == nil) }
+
   func validate() throws {
-    if all, identifier != nil || request != nil {
-      throw ValidationError("--all cancels everything: name no identifier with it.")
+    if all, identifier != nil || request != nil || bulk.chooses || !state.isEmpty {
+      throw ValidationError("--all cancels everything: choose no requests with it.")
     }
-    if yes, !all { throw ValidationError("--yes confirms --all; cancelling one identifier needs no confirmation.") }
-    if !all, identifier == nil { throw ValidationError("Name an identifier, or give --all.") }
+    if all, bulk.dryRun {
+      throw ValidationError("--all --dry-run would show every unfinished request: 'baton list' does that.")
+    }
+    if !all, identifier == nil, !bulk.chooses, state.isEmpty {
+      throw ValidationError("Name an identifier or a pattern, choose requests with an option, or give --all.")
+    }
+    if request != nil, isBulk { throw ValidationError("--request needs an identifier, and no other choice.") }
+    if bulk.yes || bulk.dryRun, !all, !isBulk {
+      throw ValidationError("Cancelling one identifier needs no confirmation: leave out --yes and --dry-run.")
+    }
   }
 
   func run() async throws {
     let console = Console.current
-    let selection = identifier.map { CancelSelection.identifier($0, number: request) } ?? .all
     let user = console.environment.user
-    if all, !yes { try await confirm(console) }
+    if isBulk { return try await cancelSeveral(console, by: user) }
+    let selection = identifier?.literal.map { CancelSelection.identifier($0, number: request) } ?? .all
+    if all, !bulk.yes { try await confirm(console) }
     let cancelled = try await client.connect { try await $0.cancel(selection, by: user) }
+    if cancelled.isEmpty {
+      console.emit(options.output, list: []) { [] }
+      return try tellNothing(console)
+    }
+    try await tell(cancelled, console)
+  }
+
+  private func cancelSeveral(_ console: Console, by user: String) async throws {
+    let states: Set<RequestState> = state.reduce(into: []) { $0.formUnion($1) }
+    let unfinished = Set(RequestState.allCases.filter { !$0.isEnded })
+    let change = BulkChange(
+      verb: "cancel",
+      filter: RequestFilter(
+        states: states.isEmpty ? unfinished : states, pattern: identifier, host: bulk.host.map { HostName($0) }),
+      options: bulk)
+    let found = try await client.connect { try await change.find($0) }
+    if found.isEmpty {
+      console.emit(options.output, list: []) { [] }
+      return console.note("nothing to cancel: no unfinished request matches")
+    }
+    if bulk.dryRun {
+      return console.emit(options.output, list: found.map { JSONValue($0) }) {
+        found.map { "\($0.name): would be cancelled, \($0.state.rawValue)" }
+      }
+    }
+    try change.confirm(found, console)
+    let cancelled = try await client.connect { api in
+      try await change.each(of: found) { record in
+        try await api.cancel(.identifier(record.identifier, number: record.number), by: user)
+      }
+    }
+    try await tell(cancelled.flatMap(\.self), console)
+  }
+
+  /// Says what was cancelled, and waits for what has to stop if that was asked for.
+  private func tell(_ cancelled: [Cancellation], _ console: Console) async throws {
     console.emit(options.output, list: cancelled.map { JSONValue($0) }) { cancelled.lines }
-    if cancelled.isEmpty { try tellNothing(console) }
+    let stopping = cancelled.filter(\.isStopping).map(\.name).unique
+    guard wait, !stopping.isEmpty else { return }
+    _ = try await client.follow(stopping, display: ProgressDisplay(console, to: .error))
   }
 
   /// Tells the person at the terminal how much would be cancelled, and asks for confirmation.
@@ -114,6 +184,13 @@ extension [Cancellation] {
 }
 
 extension Cancellation {
+  fileprivate var isStopping: Bool {
+    switch self {
+    case .ended: false
+    case .stopping: true
+    }
+  }
+
   fileprivate var name: RequestName {
     switch self {
     case .ended(_, let identifier, let number), .stopping(_, let identifier, let number, _):

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BatonCoordinator
 import BatonModel
+import BatonStore
 
 struct DrainCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
@@ -8,19 +9,57 @@ struct DrainCommand: AsyncParsableCommand, Sendable {
     abstract: "Let a host finish its batches and start nothing more there.",
     discussion: """
       Launches that run there expire with the reason 'draining': the current batch may finish, and other hosts resume \
-      after its checkpoint. The host stays drained, also over restarts, until 'baton undrain'.
+      after its checkpoint. The host stays drained, also over restarts, until 'baton undrain'. With --wait the command \
+      returns when nothing runs on the host; Ctrl-C stops the waiting, and the host stays drained.
+
+      Exit status: 0 if the host is drained, 124 if the deadline is over and something still runs there.
 
       Examples:
         baton drain alpha
+        baton drain alpha --wait --deadline 5m && reboot-alpha
       """)
 
   @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
+  @Flag(help: "Wait until nothing runs on the host.") var wait = false
+  @Option(
+    help: ArgumentHelp("With --wait: the longest time to wait, such as 5m. Default: no limit.", valueName: "duration"),
+    transform: TimeArgument.duration)
+  var deadline: Duration?
   @OptionGroup var client: ClientOptions
+
+  func validate() throws {
+    if deadline != nil, !wait { throw ValidationError("--deadline says how long --wait waits: give both.") }
+  }
 
   func run() async throws {
     let name = HostName(host)
-    try await client.connect { try await $0.setDraining(name, true) }
-    Console.current.output("\(name.rawValue.onOneLine): draining")
+    let console = Console.current
+    let running = try await client.connect { api in
+      try await api.setDraining(name, true)
+      return try await Self.running(on: name, api)
+    }
+    let what =
+      running.isEmpty ? "nothing runs there" : "\(counted(running.count, "request")) may finish a batch there"
+    console.output("\(name.rawValue.onOneLine): draining; \(what)")
+    guard wait, !running.isEmpty else { return }
+    let client = client
+    try await racing(
+      timeout: deadline, what: "\(name.rawValue.onOneLine) still runs something", interruption: Self.leave
+    ) {
+      try await client.connect { api in
+        while try await !Self.running(on: name, api).isEmpty {
+          try await CommandEnvironment.current.sleep(.seconds(1))
+        }
+      }
+    }
+    console.output("\(name.rawValue.onOneLine): drained")
+  }
+
+  @Sendable private static func leave() -> String { "the host stays drained" }
+
+  /// The requests that run on the host, at most a page of them.
+  private static func running(on name: HostName, _ api: any OperatorAPI) async throws -> [RequestRecord] {
+    try await api.requests(RequestFilter(states: [.running], host: name), after: nil, limit: RequestListing.pageSize)
   }
 }
 

@@ -6,17 +6,22 @@ import BatonStore
 struct ListCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List requests, the oldest first.",
+    abstract: "List requests, the newest first.",
     discussion: """
+      Without --all, --state, --last or --since the list has the requests that have not ended. The newest request is the \
+      one that was submitted last; in a list of ended requests alone, it is the one that ended last.
+
       AGE is counted from submission; WHEN says when a request becomes eligible, since when it runs, or when it ended. \
       With --state pending (scheduled and ready), DETAIL shows the first obstacle of each request; 'baton explain' \
       shows all obstacles.
 
       Examples:
         baton list
-        baton list --state pending
+        baton list --last 10
+        baton list --state failed --since 12h
+        baton list --state ready --sort oldest --limit 10
         baton list --state running --host alpha
-        baton list 'com.example.photos.*' --state failed
+        baton list 'com.example.photos.*' --all
         baton list --state failed -o jsonl | jq -r .identifier
       """)
 
@@ -36,6 +41,23 @@ struct ListCommand: AsyncParsableCommand, Sendable {
       valueName: "name"))
   var host: String?
 
+  @Flag(help: "Also the requests that have ended.") var all = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Only requests that were submitted since then, also ended ones; with only ended states, those that ended since "
+        + "then. A duration such as 12h, or a date.", valueName: "time"), transform: TimeArgument.since)
+  var since: Timestamp?
+
+  @Option(
+    help: ArgumentHelp("The newest requests, also ended ones, so many.", valueName: "number"),
+    transform: Arguments.positive)
+  var last: Int?
+
+  @Option(
+    help: ArgumentHelp("Which request is the first: newest or oldest, by submission.", valueName: "order"))
+  var sort = ListSort.newest
+
   @Option(
     help: ArgumentHelp("The most requests to list. Default: all.", valueName: "number"), transform: Arguments.positive)
   var limit: Int?
@@ -43,30 +65,66 @@ struct ListCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
+  func validate() throws {
+    if last != nil, limit != nil { throw ValidationError("--last and --limit both say how many: give one of them.") }
+    if sort == .oldest, last != nil { throw ValidationError("--last lists the newest requests: leave out --sort.") }
+    if sort == .oldest, since != nil { throw ValidationError("--since lists the newest first: leave out --sort.") }
+    if all, !state.isEmpty { throw ValidationError("--all and --state both say which states: give one of them.") }
+  }
+
   func run() async throws {
     let listing = RequestListing(.current, format: options.output)
-    let filter = RequestFilter(
-      states: state.reduce(into: []) { $0.formUnion($1) }, pattern: pattern, host: host.map { HostName($0) })
-    let limit = limit ?? .max
+    let request = query
     try await client.connect { api in
-      try await Self.write(filter, limit, api, listing)
+      try await Self.write(request, api, listing)
     }
   }
 
+  private var query: ListQuery {
+    let named: Set<RequestState> = state.reduce(into: []) { $0.formUnion($1) }
+    let isWhole = all || last != nil || since != nil
+    let states = named.isEmpty && !isWhole ? Set(RequestState.allCases.filter { !$0.isEnded }) : named
+    let filter = RequestFilter(
+      states: states, pattern: pattern, host: host.map { HostName($0) }, isNewestFirst: sort == .newest)
+    return ListQuery(filter: filter, since: since, limit: last ?? limit ?? .max, hidesEnded: named.isEmpty && !isWhole)
+  }
+
   private static func write(
-    _ filter: RequestFilter, _ limit: Int, _ api: any OperatorAPI, _ listing: RequestListing
+    _ query: ListQuery, _ api: any OperatorAPI, _ listing: RequestListing
   ) async throws {
     var listing = listing
     var lookup = ObstacleLookup()
-    let looksUp = !filter.states.isEmpty && filter.states.allSatisfy(\.isPending)
     var after: RequestID?
-    while listing.count < limit {
-      let size = min(RequestListing.pageSize, limit - listing.count)
-      let page = try await api.requests(filter, after: after, limit: size)
-      listing.page(page, obstacles: looksUp ? try await lookup.obstacles(of: page, api) : [:])
+    while listing.count < query.limit {
+      let size = min(RequestListing.pageSize, query.limit - listing.count)
+      let all = try await api.requests(query.filter, after: after, limit: size)
+      let page = query.recent(all)
+      listing.page(page, obstacles: query.looksUpObstacles ? try await lookup.obstacles(of: page, api) : [:])
       guard page.count == size, let last = page.last else { break }
       after = last.id
     }
-    listing.finish()
+    listing.finish(nothing: query.hidesEnded ? "no unfinished requests; --all lists those that have ended" : nil)
+  }
+}
+
+/// Which request a list begins with.
+enum ListSort: String, ExpressibleByArgument, CaseIterable, Sendable { case newest, oldest }
+
+/// What a person asked to have listed.
+private struct ListQuery: Sendable {
+  var filter: RequestFilter
+  var since: Timestamp?
+  var limit: Int
+  /// Whether the list leaves out ended requests because nothing was said about them.
+  var hidesEnded: Bool
+
+  /// Only a list that the person asked for as one of waiting requests is worth the questions to the coordinator.
+  var looksUpObstacles: Bool { !filter.states.isEmpty && filter.states.allSatisfy(\.isPending) }
+
+  /// The requests of a page that are new enough. The page is in the order of the list, so what follows the first one
+  /// that is too old is older still.
+  func recent(_ page: [RequestRecord]) -> [RequestRecord] {
+    guard let since else { return page }
+    return Array(page.prefix { (filter.order == .endedLast ? $0.endedAt ?? since : $0.submittedAt) >= since })
   }
 }

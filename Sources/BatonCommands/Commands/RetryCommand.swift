@@ -6,7 +6,7 @@ import BatonStore
 struct RetryCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "retry",
-    abstract: "Let a failed request go on at its checkpoint.",
+    abstract: "Let a failed request, or several, go on at their checkpoints.",
     discussion: """
       It keeps its number, its trace and what it has done, and the definition it was submitted under. \
       --with-new-definition uses the definition that is applied now: apply the repaired file first. It is refused, and \
@@ -14,14 +14,25 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
       another position. --skip-batch skips the batch that fails; the request records it. If several shards of the \
       request failed, --shard says which of them skips its batch; the others repeat theirs.
 
+      A pattern, --host, --older-than or --by chooses several failed requests, at most 10,000. On a terminal the \
+      command then asks for confirmation; a script must give --yes, otherwise the command is refused.
+
       Examples:
         baton retry com.example.report
+        baton retry 'com.example.photos.*' --dry-run
+        baton retry --host alpha --yes
         baton retry com.example.report --with-new-definition
         baton retry com.example.report --skip-batch --wait
         baton retry com.example.report --skip-batch --shard 3
       """)
 
-  @OptionGroup var request: RequestArgument
+  @Argument(
+    help: "The identifier: its last failed request that ran, or a pattern: all failed requests.",
+    transform: Arguments.pattern)
+  var identifier: IdentifierPattern?
+  @Option(
+    help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
+  var request: Int?
   @Flag(help: "Go on after the next batch, without running it.") var skipBatch = false
   @Option(
     help: ArgumentHelp("With --skip-batch: the failed shard whose batch is skipped, from 0.", valueName: "number"),
@@ -29,10 +40,22 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
   var shard: Int?
   @Flag(help: "Go on under the definition that is applied now.") var withNewDefinition = false
   @Flag(help: "Wait until the request has ended, as 'baton wait' does.") var wait = false
+  @OptionGroup var bulk: BulkOptions
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
+  private var isBulk: Bool { bulk.chooses || identifier?.literal == nil }
+
   func validate() throws {
+    if identifier == nil, !bulk.chooses {
+      throw ValidationError("Name an identifier or a pattern, or choose requests with an option.")
+    }
+    if isBulk, request != nil || shard != nil || wait {
+      throw ValidationError("--request, --shard and --wait need one identifier, and no other choice.")
+    }
+    if bulk.yes || bulk.dryRun, !isBulk {
+      throw ValidationError("Retrying one request needs no confirmation: leave out --yes and --dry-run.")
+    }
     if shard != nil, !skipBatch {
       throw ValidationError("--shard belongs to --skip-batch; without it all failed shards are retried.")
     }
@@ -46,16 +69,46 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let command = self
+    guard !isBulk, let identifier = identifier?.literal else { return try await retrySeveral(console) }
     let record = try await client.connect { api in
       try await api.retry(
-        command.request.identifier, number: command.request.request, skipping: command.skipping,
-        withNewDefinition: command.withNewDefinition)
+        identifier, number: command.request, skipping: command.skipping, withNewDefinition: command.withNewDefinition)
     }
     guard wait else { return console.emit(options.output, JSONValue(record)) { [Self.line(record)] } }
     if options.output == .table { console.output(Self.line(record)) }
     let ended = try await client.follow([record.name], display: ProgressDisplay(console, to: .error))
     if options.output != .table, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
     try console.judge(ended)
+  }
+
+  private func retrySeveral(_ console: Console) async throws {
+    let change = BulkChange(
+      verb: "retry",
+      filter: RequestFilter(states: [.failed], pattern: identifier, host: bulk.host.map { HostName($0) }),
+      options: bulk)
+    let found = try await client.connect { try await change.find($0) }
+    if found.isEmpty {
+      console.emit(options.output, list: []) { [] }
+      return console.note("nothing to retry: no failed request matches")
+    }
+    if bulk.dryRun {
+      return console.emit(options.output, list: found.map { JSONValue($0) }) {
+        found.map { "\($0.name): would go on at batch \($0.progress.batches)" }
+      }
+    }
+    try change.confirm(found, console)
+    let (skipping, withNewDefinition) = (skipping, withNewDefinition)
+    let records = try await client.connect { api in
+      try await change.each(of: found) { record in
+        try await api.retry(
+          record.identifier, number: record.number, skipping: skipping, withNewDefinition: withNewDefinition)
+      }
+    }
+    console.emit(options.output, list: records.map { JSONValue($0) }) { records.map(Self.line) }
+    guard records.count < found.count else { return }
+    console.note(
+      "\(counted(found.count - records.count, "request")) stayed as \(records.count + 1 == found.count ? "it was" : "they were"):"
+        + " 'baton retry IDENTIFIER --request NUMBER' says why")
   }
 
   private static func line(_ record: RequestRecord) -> String {

@@ -76,8 +76,7 @@ private struct FleetWatch {
   init(_ display: ProgressDisplay) { self.display = display }
 
   mutating func look(_ api: any OperatorAPI) async throws {
-    let unfinished = Set(RequestState.allCases.filter { !$0.isEnded })
-    let records = try await api.requests(RequestFilter(states: unfinished), after: nil, limit: Self.limit)
+    let records = try await unfinished(api)
     if records.isEmpty, isFirstLook { display.note("all requests have ended; new requests will appear here") }
     isFirstLook = false
     let here = Set(records.map(\.id))
@@ -88,10 +87,24 @@ private struct FleetWatch {
     display.redraw()
   }
 
+  /// What runs, and as many of the others as there is room for, the oldest first.
+  private func unfinished(_ api: any OperatorAPI) async throws -> [RequestRecord] {
+    let running = try await api.requests(RequestFilter(states: [.running]), after: nil, limit: Self.limit)
+    let rest = Self.limit - running.count
+    guard rest > 0 else { return running }
+    let pending = RequestFilter(states: Set(RequestState.allCases.filter(\.isPending)))
+    let ids = Set(running.map(\.id))
+    // A request may have begun to run between the two questions.
+    return running + (try await api.requests(pending, after: nil, limit: rest)).filter { !ids.contains($0.id) }
+  }
+
   private mutating func tellEnd(of record: RequestRecord, _ api: any OperatorAPI) async throws {
     seen[record.id] = nil
     do {
-      display.settle(try await api.details(record.identifier, number: record.number).record)
+      let record = try await api.details(record.identifier, number: record.number).record
+      // It began to run, or waits again, between the two questions.
+      guard record.state.isEnded else { return display.update(record) }
+      display.settle(record)
     } catch OperatorError.notFound {  // It was replaced or pruned in the meantime: there is no end to show.
       display.forget(record)
     }

@@ -9,12 +9,15 @@ private enum Finish<Result: Sendable>: Sendable {
 
 /// Runs `body` until it is done, the person presses Ctrl-C, or `timeout` is over. In the last two cases `body`
 /// is cancelled.
-/// - Parameter interruption: makes the message for a person who pressed Ctrl-C.
+/// - Parameters:
+///   - what: what has not ended when `timeout` is over, as the beginning of a sentence.
+///   - interruption: makes the message for a person who pressed Ctrl-C.
 /// - Returns: what `body` returns.
 /// - Throws: every error of `body`; a `CommandFailure` with status `interrupted` and the message of `interruption`
 ///   after Ctrl-C; and one with status `timedOut` after `timeout`.
 func racing<Result: Sendable>(
-  timeout: Duration? = nil, interruption: @escaping @Sendable () -> String = { "" },
+  timeout: Duration? = nil, what: String = "the request has not ended",
+  interruption: @escaping @Sendable () -> String = { "" },
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
   let environment = CommandEnvironment.current
@@ -38,6 +41,6 @@ func racing<Result: Sendable>(
   case .done(let result): return result
   case .interrupted: throw CommandFailure(.interrupted, interruption())
   case .timedOut:
-    throw CommandFailure(.timedOut, "the request has not ended after \((timeout ?? .zero).inWords); it goes on")
+    throw CommandFailure(.timedOut, "\(what) after \((timeout ?? .zero).inWords); it goes on")
   }
 }

@@ -24,6 +24,10 @@ extension JSONValue {
         ]
       } ?? .null,
       "advice": JSONValue(explanation.advice.isEmpty ? nil : explanation.advice),
+      "summary": .array(
+        ObstacleSummary(explanation.lines, free: []).rows.map { row in
+          ["code": JSONValue(row.code), "hosts": JSONValue(row.hosts), "alone": JSONValue(row.alone)]
+        }),
       "obstacles": .array(explanation.lines.map { JSONValue($0) }),
       "hosts": .array(
         hosts.map { host in

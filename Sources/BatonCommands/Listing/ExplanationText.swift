@@ -3,10 +3,13 @@ import BatonModel
 import BatonStore
 
 /// The text of `baton explain`: the verdict, the obstacles of the request and of the fleet, then the obstacles of each
-/// host, and at the end the change that would start the request.
+/// host, and at the end the change that would start the request. Of a large fleet, hosts with the same obstacles stand
+/// together, below a table of the obstacles.
 struct ExplanationText {
   /// The width in columns where no terminal says how wide it is.
   private static let usualColumns = 100
+  /// The most hosts that are told one by one if nothing is said about it: about as many as fit on a screen.
+  private static let few = 8
 
   private let explanation: Explanation
   /// Every known host by its name.
@@ -19,8 +22,11 @@ struct ExplanationText {
   private let style: Style
   private let width: Int
   private let item: ObstacleText
+  /// `nil` if each host is told by itself.
+  private let summary: ObstacleSummary?
 
-  init(_ explanation: Explanation, _ hosts: [HostReport], _ console: Console) {
+  /// - Parameter each: whether each host is told by itself, however many there are.
+  init(_ explanation: Explanation, _ hosts: [HostReport], each: Bool = false, _ console: Console) {
     self.explanation = explanation
     self.hosts = Dictionary(hosts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     obstacles = Dictionary(grouping: explanation.lines, by: \.host)
@@ -29,11 +35,13 @@ struct ExplanationText {
     style = console.style(of: .output)
     width = max(40, console.outputColumns ?? Self.usualColumns)
     item = ObstacleText(explanation, style: style, width: width, now: console.environment.now())
+    summary = each || names.count <= Self.few ? nil : ObstacleSummary(explanation.lines, free: free)
   }
 
   var lines: [String] {
     var lines = verdict
-    for section in [section("the request", own(.request)), section("the fleet", own(.fleet))] + names.map(section)
+    let sections = summary.map { [table($0)] + $0.groups.map(section) } ?? names.map(section)
+    for section in [section("the request", own(.request)), section("the fleet", own(.fleet))] + sections
     where !section.isEmpty {
       lines += [""] + section
     }
@@ -92,6 +100,24 @@ struct ExplanationText {
 
   private func section(_ heading: String, _ obstacles: [Explanation.Line]) -> [String] {
     obstacles.isEmpty ? [] : [style.bold(heading)] + obstacles.flatMap(item.lines)
+  }
+
+  // MARK: Many hosts
+
+  /// Which obstacle keeps the request off how many hosts.
+  private func table(_ summary: ObstacleSummary) -> [String] {
+    var printer = TablePrinter(
+      [.init("OBSTACLE"), .init("HOSTS", isNumber: true), .init("THE ONLY ONE ON", isNumber: true)],
+      style: style, width: width)
+    return printer.page(summary.rows.map { [Cell($0.code), Cell(String($0.hosts)), Cell(String($0.alone))] })
+  }
+
+  /// The hosts with the same obstacles, with those of the first host.
+  private func section(_ group: ObstacleSummary.Group) -> [String] {
+    guard group.hosts.count > 1, let example = group.hosts.first else { return group.hosts.flatMap(section) }
+    let lines = obstacles[example] ?? []
+    let heading = style.bold(group.heading) + (lines.isEmpty ? "" : "; on \(example.rawValue.onOneLine):")
+    return [heading] + (lines.isEmpty ? ["  these hosts have no obstacle"] : lines.flatMap(item.lines))
   }
 
   // MARK: Hosts

@@ -36,9 +36,10 @@ struct RequestListing {
     }
   }
 
-  func finish() {
+  /// - Parameter nothing: what people are told of an empty list; `nil` stands for `no requests`.
+  func finish(nothing: String? = nil) {
     if format == .json { console.output(count == 0 ? "[]" : "\n]") }
-    if format == .table, count == 0 { console.note("no requests") }
+    if format == .table, count == 0 { console.note(nothing ?? "no requests") }
   }
 }
 

@@ -22,6 +22,15 @@ struct TimeArgument: Hashable, Sendable {
     try TimeArgument(text, now: CommandEnvironment.current.now())
   }
 
+  /// Reads a time of the past, as a duration up to now or as a date; for `transform:`.
+  static func since(_ text: String) throws -> Timestamp {
+    let now = CommandEnvironment.current.now()
+    return switch try validated({ try Values.earliestBeginDate(text) }) {
+    case .afterSubmission(let duration): now + (.zero - duration)
+    case .at(let date): date
+    }
+  }
+
   /// Reads a duration; for `transform:`.
   static func duration(_ text: String) throws -> Duration { try validated { try Values.duration(text) } }
 

@@ -9,6 +9,7 @@ struct ProgressBoard {
 
   private let style: Style
   private var records: [RequestID: RequestRecord] = [:]
+  private var paces: [RequestID: Pace] = [:]
   /// The ids of the requests, in the order in which they were first seen.
   private var order: [RequestID] = []
   private var drawn: [String] = []
@@ -22,6 +23,11 @@ struct ProgressBoard {
   ) -> String? {
     let before = records.updateValue(record, forKey: record.id)
     if before == nil { order.append(record.id) }
+    if record.state == .running {
+      paces[record.id, default: Pace(record, at: now)].take(record, at: now)
+    } else {
+      paces[record.id] = nil
+    }
     if before?.state == record.state, let drawnAt, now - drawnAt < Self.interval { return nil }
     return draw(at: now, size: size)
   }
@@ -29,6 +35,7 @@ struct ProgressBoard {
   /// Forgets a request, so that it is drawn no more.
   mutating func forget(_ id: RequestID) {
     records[id] = nil
+    paces[id] = nil
     order.removeAll { $0 == id }
   }
 
@@ -36,6 +43,7 @@ struct ProgressBoard {
   mutating func settle(
     _ record: RequestRecord, at now: Timestamp, size: CommandEnvironment.TerminalSize
   ) -> String {
+    paces[record.id] = nil
     let line = line(record, at: now, nameWidth: record.identifier.rawValue.count, columns: size.columns - 1)
     forget(record.id)
     return erase(size: size) + line + "\n" + draw(at: now, size: size)
@@ -67,12 +75,12 @@ struct ProgressBoard {
     return rows == 0 ? "" : "\r\u{1B}[\(rows)A\u{1B}[0J"
   }
 
-  /// The lines to draw. If there are more requests than the terminal has rows for, running requests are shown first.
+  /// The lines to draw, those of running requests first.
   private func lines(at now: Timestamp, size: CommandEnvironment.TerminalSize) -> [String] {
     let all = order.compactMap { records[$0] }
     let places = max(1, size.rows - 2)
     let runningFirst = all.filter { $0.state == .running } + all.filter { $0.state != .running }
-    let shown = all.count <= places ? all[...] : runningFirst.prefix(places)
+    let shown = runningFirst.prefix(places)
     let width = shown.map(\.identifier.rawValue.count).max() ?? 0
     let lines = shown.map { line($0, at: now, nameWidth: min(width, size.columns * 2 / 5), columns: size.columns - 1) }
     return lines + (all.count > places ? ["… and \(all.count - places) more"] : [])
@@ -82,8 +90,10 @@ struct ProgressBoard {
     let name = record.identifier.rawValue.cut(to: nameWidth).padded(to: nameWidth)
     let bar = Self.bar(record.fraction, width: columns < 100 ? 10 : 20)
     let elapsed = record.state == .running ? record.startedAt.map { (now - $0).magnitude.inWords } : nil
-    let rest = [record.progressText, elapsed ?? "", record.standing(at: now), record.titles]
-      .filter { !$0.isEmpty && $0 != "-" }.joined(separator: "  ")
+    let rest = [
+      record.progressText, paces[record.id]?.text(record) ?? "", elapsed ?? "", record.standing(at: now), record.titles,
+    ]
+    .filter { !$0.isEmpty && $0 != "-" }.joined(separator: "  ")
     let room = columns - nameWidth - bar.count - 4
     return "\(name)  \(style.paint(bar, record.state.colour))  \(rest.cut(to: max(0, room)))"
   }

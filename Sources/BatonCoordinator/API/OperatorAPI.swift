@@ -79,6 +79,8 @@ package protocol OperatorAPI: Sendable {
   func hostReports() async throws -> [HostReport]
   /// The coordinators of the fleet, and those that ended in the last hour, in the order of their starts.
   func coordinators() async throws -> [CoordinatorReport]
+  /// What keeps the fleet from working.
+  func standing() async throws -> FleetStanding
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
   /// The trace of a request, read from the store alone, whether or not the request is sampled or its spans are
   /// exported.

@@ -112,6 +112,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       if let host = filter.host { $0.host = host.rawValue }
       if let after { $0.after = after.rawValue }
       $0.limit = Int32(limit)
+      $0.newestFirst = filter.isNewestFirst
     }
     return try await call { try await operators.list(request, metadata: metadata, options: options) }
       .requests.map(RequestRecord.init)
@@ -364,6 +365,11 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   package func coordinators() async throws -> [CoordinatorReport] {
     try await call { try await operators.coordinators(Baton_V1_Empty(), metadata: metadata, options: options) }
       .coordinators.map(CoordinatorReport.init)
+  }
+
+  package func standing() async throws -> FleetStanding {
+    try FleetStanding(
+      await call { try await operators.standing(Baton_V1_Empty(), metadata: metadata, options: options) })
   }
 
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {

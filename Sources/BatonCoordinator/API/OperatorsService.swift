@@ -114,7 +114,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       }
       let filter = RequestFilter(
         states: Set(states), pattern: try request.hasPattern ? IdentifierPattern(wire: request.pattern) : nil,
-        host: try request.hasHost ? HostName.named(request.host) : nil)
+        host: try request.hasHost ? HostName.named(request.host) : nil, isNewestFirst: request.newestFirst)
       let records = try await api.requests(
         filter, after: request.hasAfter ? RequestID(request.after) : nil, limit: min(max(1, Int(request.limit)), 1000))
       return .with { $0.requests = records.map(\.proto) }
@@ -325,6 +325,10 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       let coordinators = try await api.coordinators()
       return .with { $0.coordinators = coordinators.map(\.proto) }
     }
+  }
+
+  func standing(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_StandingReply {
+    try await answering { try await api.standing().proto }
   }
 
   func hosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_HostsReply {

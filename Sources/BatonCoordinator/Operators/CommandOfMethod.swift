@@ -7,7 +7,8 @@ enum CommandOfMethod {
     "RequestDefinition": "show --definition", "RevokeHost": "host revoke", "RotateRoot": "fleet rotate",
     "SetSpread": "set", "Shards": "show --shards",
     "SimulateConditions": "simulate conditions",
-    "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch", "VerifyAudit": "audit verify",
+    "Standing": "status", "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch",
+    "VerifyAudit": "audit verify",
     "WaitingHosts": "host waiting", "WhoAmI": "whoami",
   ]
   /// Methods that are commands without their capital letter.

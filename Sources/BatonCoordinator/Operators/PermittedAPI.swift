@@ -190,7 +190,7 @@ struct PermittedAPI: OperatorAPI {
       }
       for record in try await api.requests(part, after: after, limit: limit) { found[record.id] = record }
     }
-    return Array(found.values.sorted { $0.id < $1.id }.prefix(limit))
+    return Array(found.values.sorted(by: filter.order.precedes).prefix(limit))
   }
 
   func watch(
@@ -341,6 +341,13 @@ struct PermittedAPI: OperatorAPI {
   }
 
   func coordinators() async throws -> [CoordinatorReport] { try await api.coordinators() }
+
+  /// A caller with patterns hears only of the evictions that they cover.
+  func standing() async throws -> FleetStanding {
+    var standing = try await api.standing()
+    standing.evictions.removeAll { !caller.covers($0.pattern) }
+    return standing
+  }
 
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
     try await checkUnlimited("Drain", host.rawValue)

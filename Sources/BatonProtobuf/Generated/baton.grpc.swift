@@ -1877,6 +1877,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Standing" metadata.
+        package enum Standing: Sendable {
+            /// Request type for "Standing".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Standing".
+            package typealias Output = Baton_V1_StandingReply
+            /// Descriptor for "Standing".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Standing",
+                type: .unary
+            )
+        }
         /// Namespace for "VerifyAudit" metadata.
         package enum VerifyAudit: Sendable {
             /// Request type for "VerifyAudit".
@@ -1932,6 +1945,7 @@ package enum Baton_V1_Operators: Sendable {
             RevokeCredential.descriptor,
             Audit.descriptor,
             Coordinators.descriptor,
+            Standing.descriptor,
             VerifyAudit.descriptor
         ]
     }
@@ -2625,6 +2639,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CoordinatorsReply>
 
+        /// Handle the "Standing" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What keeps the fleet from working.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_StandingReply` messages.
+        func standing(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_StandingReply>
+
         /// Handle the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -3317,6 +3349,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_Empty>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply>
+
+        /// Handle the "Standing" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What keeps the fleet from working.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_StandingReply` message.
+        func standing(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_StandingReply>
 
         /// Handle the "VerifyAudit" method.
         ///
@@ -4016,6 +4066,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_CoordinatorsReply
 
+        /// Handle the "Standing" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What keeps the fleet from working.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_StandingReply` to respond with.
+        func standing(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_StandingReply
+
         /// Handle the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -4481,6 +4549,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Standing.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_StandingReply>(),
+            handler: { request, context in
+                try await self.standing(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.VerifyAudit.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_VerifyAuditReply>(),
@@ -4931,6 +5010,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CoordinatorsReply> {
         let response = try await self.coordinators(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func standing(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_StandingReply> {
+        let response = try await self.standing(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -5493,6 +5583,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply> {
         return GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply>(
             message: try await self.coordinators(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func standing(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_StandingReply> {
+        return GRPCCore.ServerResponse<Baton_V1_StandingReply>(
+            message: try await self.standing(
                 request: request.message,
                 context: context
             ),
@@ -6387,6 +6490,29 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CoordinatorsReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CoordinatorsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Standing" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What keeps the fleet from working.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_StandingReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func standing<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_StandingReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_StandingReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "VerifyAudit" method.
@@ -7721,6 +7847,40 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "Standing" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What keeps the fleet from working.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_StandingReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func standing<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_StandingReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_StandingReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Standing.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -8843,6 +9003,35 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_CoordinatorsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Standing" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What keeps the fleet from working.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func standing<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_StandingReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.standing(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_StandingReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -10123,6 +10312,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.coordinators(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Standing" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What keeps the fleet from working.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func standing<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_StandingReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.standing(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -2845,6 +2845,10 @@ package nonisolated struct Baton_V1_ListRequest: Sendable {
 
   package var limit: Int32 = 0
 
+  /// Whether the list begins with the newest request: the one that ended last if only ended requests are asked for, else
+  /// the one that was submitted last.
+  package var newestFirst: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2852,6 +2856,46 @@ package nonisolated struct Baton_V1_ListRequest: Sendable {
   fileprivate var _pattern: String? = nil
   fileprivate var _host: String? = nil
   fileprivate var _after: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_StandingReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var isPaused: Bool = false
+
+  /// Why the coordinator accepts nothing; not set if it does.
+  package var problem: String {
+    get {_problem ?? String()}
+    set {_problem = newValue}
+  }
+  /// Returns true if `problem` has been explicitly set.
+  package var hasProblem: Bool {self._problem != nil}
+  /// Clears the value of `problem`. Subsequent reads from it will return its default value.
+  package mutating func clearProblem() {self._problem = nil}
+
+  package var evictions: [Baton_V1_StandingReply.Eviction] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Eviction: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var host: String = String()
+
+    package var pattern: String = String()
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
+  package init() {}
+
+  fileprivate var _problem: String? = nil
 }
 
 package nonisolated struct Baton_V1_ListReply: Sendable {
@@ -8304,7 +8348,7 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ListRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0\u{3}newest_first\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -8317,6 +8361,7 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 3: try { try decoder.decodeSingularStringField(value: &self._host) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self._after) }()
       case 5: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.newestFirst) }()
       default: break
       }
     }
@@ -8342,6 +8387,9 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     if self.limit != 0 {
       try visitor.visitSingularInt32Field(value: self.limit, fieldNumber: 5)
     }
+    if self.newestFirst != false {
+      try visitor.visitSingularBoolField(value: self.newestFirst, fieldNumber: 6)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -8351,6 +8399,86 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs._host != rhs._host {return false}
     if lhs._after != rhs._after {return false}
     if lhs.limit != rhs.limit {return false}
+    if lhs.newestFirst != rhs.newestFirst {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_StandingReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".StandingReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}is_paused\0\u{1}problem\0\u{1}evictions\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.isPaused) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._problem) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.evictions) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.isPaused != false {
+      try visitor.visitSingularBoolField(value: self.isPaused, fieldNumber: 1)
+    }
+    try { if let v = self._problem {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    if !self.evictions.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.evictions, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_StandingReply, rhs: Baton_V1_StandingReply) -> Bool {
+    if lhs.isPaused != rhs.isPaused {return false}
+    if lhs._problem != rhs._problem {return false}
+    if lhs.evictions != rhs.evictions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_StandingReply.Eviction: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_StandingReply.protoMessageName + ".Eviction"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}pattern\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.pattern) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    }
+    if !self.pattern.isEmpty {
+      try visitor.visitSingularStringField(value: self.pattern, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_StandingReply.Eviction, rhs: Baton_V1_StandingReply.Eviction) -> Bool {
+    if lhs.host != rhs.host {return false}
+    if lhs.pattern != rhs.pattern {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

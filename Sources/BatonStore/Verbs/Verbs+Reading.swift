@@ -57,6 +57,8 @@ package struct RequestRecord: Hashable, Sendable {
   package var shards: ShardSummary?
   /// Whether the request was divided.
   package var isSpread = false
+  /// When the request ended, by the steady clock; `nil` while it has not ended. Clients are not told.
+  package var endedSteady: Timestamp?
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,
@@ -273,6 +275,7 @@ extension Verbs {
       payload: row.optionalBlob(29), frozenItems: row.optionalInt64(30).map(Int.init),
       poke: row.poke(33), skippedBatches: batches(row.optionalText(34)), skippedUnits: row.int64(35))
     record.isSpread = !row.isNull(36)
+    record.endedSteady = row.optionalTime(37)
     return record
   }
 
@@ -299,7 +302,7 @@ extension Query {
       r.started_at, r.ended_at, r.outcome, r.reason, r.trace_id, r.span_id, r.is_sampled,
       \(withBlobs ? "(SELECT y.bytes FROM payload y WHERE y.request = r.id)" : "NULL"), r.frozen_items,
       r.earliest_at, r.is_dated, r.poke, p.skipped, coalesce(p.skipped_units, 0),
-      r.first_unit
+      r.first_unit, CASE WHEN r.ended_at IS NOT NULL THEN \(endedSteady("r")) END
 
     """
   }

@@ -50,6 +50,65 @@ extension StoreConformance {
       let every = RequestFilter(states: Set(RequestState.allCases), pattern: try StoreScenario.pattern("com.*"))
       try expect(try await list(every), all, "all by pattern and state")
     },
+    Case("lists begin with the newest request if asked to, in pages by id") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      for index in 0..<9 { try await s.submit("com.\(index % 2 == 0 ? "even" : "odd").\(index)", to: definition) }
+      let running = try await s.claim(definition, places: 3).assignments.map(\.launch.request)
+      let store = s.store
+      func list(
+        _ states: Set<RequestState> = [], _ pattern: String? = nil, host: HostName? = nil, after: RequestID? = nil,
+        limit: Int = 100
+      ) async throws -> [RequestID] {
+        let filter = RequestFilter(
+          states: states, pattern: try pattern.map(StoreScenario.pattern), host: host, isNewestFirst: true)
+        return try await store.requests(filter, after: after, limit: limit).map(\.id)
+      }
+      let all = try await list()
+      try expect(all.count, 9, "all")
+      try expect(all, all.sorted(by: >), "their order")
+      try expect(try await list(after: all[3], limit: 2), [all[4], all[5]], "a page")
+      try expect(try await list(after: all[8]), [], "the page after the last one")
+      try expect(try await list([.running]), running.reversed(), "the running ones")
+      try expect(try await list([.running], after: running[2]), [running[1], running[0]], "a page of them")
+      try expect(try await list(host: StoreScenario.host), running.reversed(), "those on the host")
+      try expect(try await list([.ready, .running]), all, "two states")
+      try expect(
+        try await list([.ready, .scheduled], "com.odd.*", limit: 2), [all[1], all[3]], "the odd pending ones")
+      try expect(try await list([.ready], "com.odd.*", after: all[3]), [all[5]], "a page of them")
+    },
+    Case("a list of ended requests begins with the one that ended last") { s in
+      let definition = try await s.define("com.*") { $0.retry = RetryRule(limit: 0) }.id
+      try await s.connect()
+      for index in 0..<6 { try await s.submit("com.\(index % 2 == 0 ? "even" : "odd").\(index)", to: definition) }
+      let launches = try await s.claim(definition, places: 6).assignments.map(\.launch)
+      let outcomes: [LaunchOutcome] = [.finished, .failed("no"), .finished, .finished, .failed("no"), .finished]
+      // The last one ends first; those in the middle end at the same time.
+      for index in [5, 1, 3, 2, 0] {
+        if index != 3 { s.advance(.seconds(1)) }
+        try await s.end(launches[index], outcomes[index])
+      }
+      let ids = launches.map(\.request)
+      let store = s.store
+      func list(
+        _ states: Set<RequestState>, _ pattern: String? = nil, host: HostName? = nil, after: RequestID? = nil,
+        limit: Int = 100
+      ) async throws -> [RequestID] {
+        let filter = RequestFilter(
+          states: states, pattern: try pattern.map(StoreScenario.pattern), host: host, isNewestFirst: true)
+        return try await store.requests(filter, after: after, limit: limit).map(\.id)
+      }
+      let ended: Set<RequestState> = [.succeeded, .failed, .cancelled]
+      let order = [0, 2, 3, 1, 5].map { ids[$0] }
+      try expect(try await list(ended), order, "all that ended")
+      try expect(try await list(ended, after: order[1], limit: 2), [order[2], order[3]], "a page between equal ends")
+      try expect(try await list(ended, after: order[4]), [], "the page after the last one")
+      try expect(try await list(ended, after: RequestID(999)), [], "the page after one that was removed")
+      try expect(try await list([.succeeded]), [0, 2, 3, 5].map { ids[$0] }, "those that succeeded")
+      try expect(try await list([.failed]), [ids[1]], "those that failed")
+      try expect(try await list(ended, host: StoreScenario.host), order, "those on the host")
+      try expect(try await list(ended, "com.odd.*", limit: 2), [ids[3], ids[1]], "those of a pattern")
+    },
     Case("a record in a list is equal to the record that is read alone, except for its cursor and payload") { s in
       let (definition, launch) = try await s.running()
       try await s.commit(launch, 0) { ($0.cursor, $0.totalUnits) = ([1], 5) }

@@ -1,0 +1,188 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+struct StatusCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show how the fleet is, and what needs a person.",
+    discussion: """
+      What needs a person: a fleet that is paused, a store that cannot be written, coordinators whose beat stands still, \
+      hosts that are gone, evictions, requests that failed within the last day, and a request that has been ready for \
+      longer than ten minutes.
+
+      Examples:
+        baton status
+        baton status -o json | jq -e '.attention == []'
+      """)
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let now = console.environment.now()
+    let status = try await client.connect { try await FleetStatus(asking: $0, at: now) }
+    console.emit(options.output, status.json) { status.lines(console.style(of: .output)) }
+  }
+}
+
+/// What a person looks at first.
+private struct FleetStatus: Sendable {
+  /// The most requests of a kind that are named.
+  private static let named = 5
+  /// For how long a failed request is news.
+  private static let news = Duration.seconds(86_400)
+  /// A request that has been ready for so long may need a person.
+  private static let longWait = Duration.seconds(600)
+
+  private var standing: FleetStanding
+  private var coordinators: [CoordinatorReport]
+  private var hosts: [HostReport]
+  private var counts: [RequestState: Int] = [:]
+  private var failed: [RequestRecord]
+  private var oldestReady: RequestRecord?
+  private let now: Timestamp
+
+  init(asking api: any OperatorAPI, at now: Timestamp) async throws {
+    self.now = now
+    standing = try await api.standing()
+    coordinators = try await api.coordinators().filter { !$0.isEnded }
+    hosts = try await api.hostReports()
+    for definition in try await api.definitions(named: []) { counts.merge(definition.counts, uniquingKeysWith: +) }
+    let failures = RequestFilter(states: [.failed], isNewestFirst: true)
+    failed = try await api.requests(failures, after: nil, limit: Self.named + 1)
+      .filter { ($0.endedAt ?? now) + Self.news >= now }
+    let ready = try await api.requests(RequestFilter(states: [.ready]), after: nil, limit: 1).first
+    oldestReady = ready.flatMap { max($0.submittedAt, $0.eligibleAt) + Self.longWait < now ? $0 : nil }
+  }
+
+  // MARK: Text
+
+  func lines(_ style: Style) -> [String] {
+    let attention = attention
+    let facts = [
+      ("Fleet", standing.isPaused ? style.paint("paused", .yellow) : style.paint("takes launches", .green)),
+      ("Coordinators", coordinatorText), ("Hosts", hostText), ("Slots", slotText), ("Requests", requestText),
+    ]
+    let width = facts.map(\.0.count).max() ?? 0
+    let table = facts.map { "\($0.0.padded(to: width))  \($0.1)" }
+    return table + [""]
+      + (attention.isEmpty
+        ? ["nothing needs a person"] : [style.bold("needs a person")] + attention.map { "  \($0.text)" })
+  }
+
+  private var coordinatorText: String {
+    "\(coordinators.count)" + (standing.problem.map { "; the one that answers is not ready: \($0)" } ?? "")
+  }
+
+  private var hostText: String {
+    hosts.isEmpty
+      ? "none"
+      : Self.list(
+        HostReport.State.allCases.map { state in
+          (hosts.count { $0.state == state }, state.rawValue)
+        })
+  }
+
+  private var slotText: String {
+    let there = hosts.filter { $0.state != .gone }
+    return "\(there.reduce(0) { $0 + $1.usedSlots }) of \(there.reduce(0) { $0 + $1.capabilities.slots }) in use"
+  }
+
+  private var requestText: String {
+    let text = Self.list([RequestState.running, .ready, .scheduled].map { (counts[$0] ?? 0, $0.rawValue) })
+    return text.isEmpty ? "none are unfinished" : text
+  }
+
+  private static func list(_ counts: [(Int, String)]) -> String {
+    counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+  }
+
+  // MARK: What needs a person
+
+  private struct Matter {
+    /// One word for programs.
+    var kind: String
+    /// What it is, and the command that tells more or ends it.
+    var text: String
+  }
+
+  private var attention: [Matter] {
+    var found: [Matter] = []
+    if standing.isPaused { found.append(Matter(kind: "paused", text: "the fleet is paused: baton resume")) }
+    if let problem = standing.problem { found.append(Matter(kind: "notReady", text: problem.onOneLine)) }
+    found += coordinators.filter { ($0.beatAge ?? .zero) > .seconds(3) }.map { coordinator in
+      Matter(
+        kind: "coordinatorSilent", text: "coordinator \(coordinator.number) shows no sign of life: baton coordinators")
+    }
+    found += gone + evicted + failures
+    if let record = oldestReady {
+      let time = (now - max(record.submittedAt, record.eligibleAt)).magnitude.inWords
+      found.append(
+        Matter(
+          kind: "waits",
+          text: "\(record.name) has been ready for \(time): baton explain \(record.name.arguments)"))
+    }
+    return found
+  }
+
+  private var gone: [Matter] {
+    let gone = hosts.filter { $0.state == .gone }
+    guard let first = gone.first else { return [] }
+    let names = Self.few(gone.map(\.name.rawValue.onOneLine))
+    return [
+      Matter(
+        kind: "hostsGone",
+        text: "\(counted(gone.count, "host")) \(gone.count == 1 ? "is" : "are") gone (\(names)): "
+          + "baton hosts \(first.name.rawValue.onOneLine)")
+    ]
+  }
+
+  private var evicted: [Matter] {
+    Dictionary(grouping: standing.evictions, by: \.pattern).sorted { $0.key < $1.key }.map { pattern, evictions in
+      let hosts = Self.few(evictions.map(\.host.rawValue.onOneLine))
+      return Matter(
+        kind: "evicted", text: "\(pattern) is kept away from \(hosts): baton evict '\(pattern)' --allow ends that")
+    }
+  }
+
+  private var failures: [Matter] {
+    let shown = failed.prefix(Self.named).map { record in
+      let reason = record.reason.map { ": \($0.lastLine.onOneLine)" } ?? ""
+      return Matter(
+        kind: "failed",
+        text: "\(record.name) failed \((record.endedAt ?? now).relative(to: now))\(reason)")
+    }
+    guard failed.count > Self.named else { return shown }
+    return shown + [Matter(kind: "failed", text: "and more: baton list --state failed --since 24h")]
+  }
+
+  private static func few(_ names: [String]) -> String {
+    names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
+  }
+
+  // MARK: JSON
+
+  var json: JSONValue {
+    let there = hosts.filter { $0.state != .gone }
+    return [
+      "paused": .bool(standing.isPaused), "problem": JSONValue(standing.problem),
+      "coordinators": JSONValue(coordinators.count),
+      "hosts": .object(
+        HostReport.State.allCases.map { state in
+          JSONValue.Member(key: state.rawValue, value: JSONValue(hosts.count { $0.state == state }))
+        }),
+      "usedSlots": JSONValue(there.reduce(0) { $0 + $1.usedSlots }),
+      "slots": JSONValue(there.reduce(0) { $0 + $1.capabilities.slots }),
+      "requests": .object(
+        RequestState.allCases.map { JSONValue.Member(key: $0.rawValue, value: JSONValue(counts[$0] ?? 0)) }),
+      "evictions": .array(
+        standing.evictions.map { eviction in
+          ["host": JSONValue(eviction.host.rawValue), "identifier": JSONValue(eviction.pattern.rawValue)]
+        }),
+      "attention": .array(attention.map { ["kind": JSONValue($0.kind), "text": JSONValue($0.text)] }),
+    ]
+  }
+}

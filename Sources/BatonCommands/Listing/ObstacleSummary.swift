@@ -1,0 +1,62 @@
+import BatonCoordinator
+import BatonModel
+
+/// The obstacles of an explanation over all hosts: on how many hosts each stands, and on how many it is the only one.
+struct ObstacleSummary: Hashable {
+  struct Row: Hashable {
+    var code: String
+    /// How many hosts have the obstacle.
+    var hosts: Int
+    /// On how many hosts it is the only obstacle: so many hosts could take the request if it were gone.
+    var alone: Int
+  }
+
+  /// Hosts with the same obstacles, in the order of the explanation.
+  struct Group: Hashable {
+    var codes: [String]
+    var hosts: [HostName]
+  }
+
+  /// The obstacle first that alone keeps the request off most hosts.
+  var rows: [Row] = []
+  /// The group first that is nearest to taking the request.
+  var groups: [Group] = []
+
+  /// - Parameter free: the hosts without an obstacle.
+  init(_ lines: [Explanation.Line], free: [HostName]) {
+    var codes: [HostName: [String]] = [:]
+    var names = free
+    for line in lines {
+      guard let host = line.host else { continue }
+      if codes[host] == nil { names.append(host) }
+      codes[host, default: []].append(line.code)
+    }
+    var (places, found): ([[String]: Int], [String: Row]) = ([:], [:])
+    for name in names {
+      let own = (codes[name] ?? []).unique
+      for code in own {
+        found[code, default: Row(code: code, hosts: 0, alone: 0)].hosts += 1
+        if own.count == 1 { found[code]?.alone += 1 }
+      }
+      if let place = places[own] {
+        groups[place].hosts.append(name)
+      } else {
+        places[own] = groups.count
+        groups.append(Group(codes: own, hosts: [name]))
+      }
+    }
+    rows = found.values.sorted { ($1.alone, $1.hosts, $0.code) < ($0.alone, $0.hosts, $1.code) }
+  }
+}
+
+extension ObstacleSummary.Group {
+  /// How many hosts of a group are named.
+  private static let named = 3
+
+  /// The hosts of the group in words, such as `12 hosts: alpha, beta, gamma and 9 more`.
+  var heading: String {
+    let names = hosts.prefix(Self.named).map(\.rawValue.onOneLine).joined(separator: ", ")
+    let rest = hosts.count - Self.named
+    return "\(counted(hosts.count, "host")): \(names)" + (rest > 0 ? " and \(rest) more" : "")
+  }
+}
