@@ -108,7 +108,8 @@ extension Verbs {
   }
 }
 
-/// The last request of the page before: its id, and its end by the steady clock, which counts in the order of ends only.
+/// The last request of the page before: its id, and its end by the steady clock, which counts in the order of ends
+/// only.
 private struct ListPosition {
   var id: Int64
   var end = Int64.max
