@@ -25,6 +25,7 @@ package enum MethodMatrix {
       "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,
       "Operators/ExplainPages": reading, "Operators/Trace": reading, "Operators/Hosts": reading,
       "Operators/HostPages": reading, "Operators/Coordinators": reading, "Operators/Shards": reading,
+      "Operators/Standing": reading,
       "Operators/Definitions": reading, "Operators/RequestDefinition": reading,
       "Operators/Logs": [.logs, .submit, .operate, .admin],
       "Operators/Submit": own, "Operators/Cancel": own, "Operators/Retry": own,

@@ -246,7 +246,8 @@ extension EndToEnd {
       #expect(logs.output.contains("same") && logs.output.contains("out \u{2022}\u{2022}\u{2022}"), "\(logs)")
       for command in [
         ["logs", "com.secret.job"], ["show", "com.secret.job"], ["show", "com.secret.job", "-o", "json"],
-        ["list", "-o", "json"], ["explain", "com.secret.job"], ["trace", "com.secret.job", "-o", "json"], ["audit"],
+        ["list", "--all", "-o", "json"], ["explain", "com.secret.job"], ["trace", "com.secret.job", "-o", "json"],
+        ["audit"],
       ] {
         let said = try await fleet.command(command)
         #expect(!(said.output + said.errors).contains(value), "\(command)")
@@ -312,7 +313,7 @@ extension EndToEnd {
           ).status == 1)
       }
       let commands = [
-        ["show", "com.hostile.text"], ["list"], ["explain", "com.hostile.text"], ["trace", "com.hostile.text"],
+        ["show", "com.hostile.text"], ["list", "--all"], ["explain", "com.hostile.text"], ["trace", "com.hostile.text"],
         ["hosts"],
         ["audit"], ["show", "\u{1B}[2J"], ["submit", "com.\u{1B}[2Jx"], ["host", "revoke", "\u{1B}]0;x\u{7}"],
       ]
