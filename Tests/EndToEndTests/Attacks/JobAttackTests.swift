@@ -313,7 +313,8 @@ extension EndToEnd {
           ).status == 1)
       }
       let commands = [
-        ["show", "com.hostile.text"], ["list", "--all"], ["explain", "com.hostile.text"], ["trace", "com.hostile.text"],
+        ["show", "com.hostile.text"], ["list", "--all"], ["explain", "com.hostile.text"],
+        ["trace", "com.hostile.text"],
         ["hosts"],
         ["audit"], ["show", "\u{1B}[2J"], ["submit", "com.\u{1B}[2Jx"], ["host", "revoke", "\u{1B}]0;x\u{7}"],
       ]
