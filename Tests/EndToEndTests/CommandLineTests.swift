@@ -365,7 +365,7 @@ extension EndToEnd {
       }
       #expect(try await fleet.baton("wait", "com.example.news", "--timeout", "30s").status == 0)
       #expect(try await fleet.baton("logs", "com.example.news").output == "news")
-      let list = try await fleet.baton("list", "-o", "jsonl").output
+      let list = try await fleet.baton("list", "--all", "-o", "jsonl").output
       #expect(list.split(separator: "\n").count == 1 && list.contains("feed"), "\(list)")
       // Without TLS the right token is refused too. Over the Unix socket it permits the poke.
       let key = try String(contentsOfFile: fleet.folder + "/coordinator/token", encoding: .utf8)
