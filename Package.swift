@@ -210,8 +210,9 @@ let package = Package(
       name: "baton-benchmarks",
       dependencies: [
         "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonPostgres", "BatonStore", "BatonIdentity",
-        "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
+        "BatonProtobuf", "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
         "BatonProcess", "BatonWorker", lifecycle, signals, logging, tracing,
+        grpc, protobuf,
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(

@@ -35,15 +35,15 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Definitions",
         subcommands: [
-          ValidateCommand.self, PlanCommand.self, ApplyCommand.self, DefinitionsCommand.self, RemoveCommand.self,
-          SchemaCommand.self,
+          ValidateCommand.self, PlanCommand.self, ApplyCommand.self, DefinitionsCommand.self, RevertCommand.self,
+          RemoveCommand.self, SchemaCommand.self,
         ]),
       CommandGroup(
         name: "Requests",
         subcommands: [
           SubmitCommand.self, PokeCommand.self, ListCommand.self, ShowCommand.self, WatchCommand.self,
           WaitCommand.self, LogsCommand.self, ExplainCommand.self, TraceCommand.self, CancelCommand.self,
-          RetryCommand.self, SetCommand.self,
+          RetryCommand.self, SetCommand.self, QueueCommand.self, PruneCommand.self,
         ]),
       CommandGroup(
         name: "Fleet",

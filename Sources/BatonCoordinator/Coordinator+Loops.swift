@@ -149,11 +149,25 @@ extension Coordinator {
         while try await store.prune(settings.retention, at: now().moment) {
           try await clocks.sleep(.milliseconds(50))
         }
+        try await forgetOld()
       } catch let error as StoreError where error.code == .moved {
         continue
       } catch let error as StoreError where error.isPassing {
         note(error, while: "keeping house")
       }
+    }
+  }
+
+  /// Forgets hosts that have been gone for long, and old changes of conditions.
+  private func forgetOld() async throws {
+    while true {
+      let forgotten = try await store.forgetOld(settings.retention, at: now().moment)
+      decide { $0.core.forgot(forgotten.hosts) }
+      if !forgotten.hosts.isEmpty {
+        logger.notice("hosts that were gone for long are forgotten", metadata: ["hosts": "\(forgotten.hosts.count)"])
+      }
+      if !forgotten.hasMore { return }
+      try await clocks.sleep(.milliseconds(50))
     }
   }
 

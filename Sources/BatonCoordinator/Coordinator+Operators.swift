@@ -45,6 +45,7 @@ extension Coordinator {
     let (stored, counts) = try await translating {
       (try await self.store.definitions(), try await self.store.counts())
     }
+    let dispatcher = snapshot().dispatcher
     let byPattern = Dictionary(grouping: counts, by: \.pattern)
     return stored.filter { one in patterns.isEmpty || patterns.contains { $0.names(one.definition.pattern) } }
       .sorted { $0.definition.pattern < $1.definition.pattern }
@@ -52,7 +53,9 @@ extension Coordinator {
         let counts = (byPattern[one.definition.pattern] ?? []).map { ($0.state, $0.count) }
         return DefinitionReport(
           definition: one.definition, appliedAt: one.appliedAt, problem: one.problem?.description,
-          counts: Dictionary(counts, uniquingKeysWith: +))
+          counts: Dictionary(counts, uniquingKeysWith: +),
+          usualBatch: dispatcher.paces[one.definition.pattern]?.usualBatch,
+          used: one.definition.dailyAllowance.map { _ in dispatcher.usedToday(by: one.definition.pattern) })
       }
   }
 

@@ -39,9 +39,8 @@ package struct Explaining {
     _ host: Host, lastSeenAt: Timestamp?, isRevoked: Bool = false, _ obstacles: [Obstacle]
   ) {
     if isRevoked { revoked.insert(host.name) }
-    let lines = obstacles.map { line($0, host, lastSeenAt) }
     let explained = ExplainedHost(
-      host: host, nearness: Nearness(obstacles), obstacles: obstacles, lines: lines,
+      host: host, nearness: Nearness(obstacles), obstacles: obstacles, lastSeenAt: lastSeenAt,
       permanent: obstacles.count(where: \.isPermanent))
     steps += obstacles.count
     hosts.append(explained)
@@ -52,10 +51,37 @@ package struct Explaining {
   /// The explanation. The hosts that are nearest to taking the request come first; hosts of equal nearness are sorted
   /// by name.
   package var explanation: Explanation {
-    let sorted = hosts.sorted { ($0.nearness, $0.host.name) < ($1.nearness, $1.host.name) }
-    return Explanation(
-      record: record, verdict: verdict, lines: own.map { line($0) } + sorted.flatMap(\.lines), position: position,
-      advice: advice, order: order, reservation: reservation)
+    explanation(own.map { line($0) } + sorted.flatMap(lines))
+  }
+
+  /// The explanation in which hosts with the same obstacles stand together. Its lines are those of the first host of
+  /// each group.
+  package var grouped: Explanation {
+    let sorted = sorted
+    let ordered = sorted.filter(\.obstacles.isEmpty) + sorted.filter { !$0.obstacles.isEmpty }
+    let groups = ExplainedGroups(ordered.map { ($0.host.name, $0.obstacles.map(\.code).unique) })
+    let examples = Set(groups.groups.compactMap(\.names.first))
+    let told = ordered.filter { examples.contains($0.host.name) }.flatMap(lines)
+    var explanation = explanation(own.map { line($0) } + told)
+    explanation.groups = groups
+    return explanation
+  }
+
+  /// How many hosts were added.
+  package var hostCount: Int { hosts.count }
+
+  private var sorted: [ExplainedHost] {
+    hosts.sorted { ($0.nearness, $0.host.name) < ($1.nearness, $1.host.name) }
+  }
+
+  private func lines(_ host: ExplainedHost) -> [Explanation.Line] {
+    host.obstacles.map { line($0, host.host, host.lastSeenAt) }
+  }
+
+  private func explanation(_ lines: [Explanation.Line]) -> Explanation {
+    Explanation(
+      record: record, verdict: verdict, lines: lines, position: position, advice: advice, order: order,
+      reservation: reservation)
   }
 
   private func line(_ obstacle: Obstacle, _ host: Host? = nil, _ lastSeenAt: Timestamp? = nil) -> Explanation.Line {
@@ -121,7 +147,7 @@ private struct ExplainedHost {
   var host: Host
   var nearness: Nearness
   var obstacles: [Obstacle]
-  var lines: [Explanation.Line]
+  var lastSeenAt: Timestamp?
   /// How many of the obstacles never clear by themselves.
   var permanent: Int
 

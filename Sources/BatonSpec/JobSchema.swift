@@ -119,6 +119,10 @@ package enum JobSchema {
           "description": "Launch time that all launches of this definition may use in a day together, from 1s to 24h. No limit by default.",
           "$ref": "#/definitions/positiveDuration"
         },
+        "retention": {
+          "description": "How long an ended request of this definition is kept, from 1m to 10 years. Default: what the coordinator's retention.ended says.",
+          "$ref": "#/definitions/positiveDuration"
+        },
         "retry": {
           "description": "What happens after a failure. Expiry never uses a retry up.",
           "type": "object",

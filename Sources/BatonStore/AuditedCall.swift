@@ -20,6 +20,9 @@ package final class AuditedCall: Sendable {
 
   package init(_ entry: AuditEntry) { self.entry = entry }
 
+  /// Who makes the call.
+  package var actor: String { entry.actor }
+
   /// Ends the call.
   /// - Returns: the entry, if no change has stored it.
   package func end() -> AuditEntry? {

@@ -89,6 +89,11 @@ package protocol Store: Sendable {
   func failUnusable(limit: Int, at now: Moment) async throws -> [UnusableDefinition]
   /// The definitions that are applied now, in the order of their patterns.
   func definitions() async throws -> [StoredDefinition]
+  /// The versions that are kept of a pattern, the newest first; empty if there was never a definition of it. The
+  /// `DefinitionVersion.most` last texts that were applied are kept.
+  func versions(of pattern: IdentifierPattern) async throws -> [DefinitionVersion]
+  /// The last version that has this definition; `nil` if none of those that are kept has it.
+  func version(of definition: DefinitionID) async throws -> VersionNumber?
   /// The definition with this number, also if it is no longer applied; `nil` if there never was one.
   func definition(_ id: DefinitionID) async throws -> Definition?
 
@@ -198,6 +203,14 @@ package protocol Store: Sendable {
   /// Forgets the secret of a host. The next worker with that name is accepted with any secret. Throws `.notFound` if
   /// the host is unknown.
   func forgetSecret(of host: HostName) async throws
+  /// Forgets a host that is gone: it is listed no more, and its evictions, its drain, its last report, its history and
+  /// its secret go. A worker that comes back with this name is a new host.
+  /// - Throws: `.notFound` if the host is unknown; `.refused` if a worker process holds its lease.
+  func forgetHost(_ host: HostName, at now: Moment) async throws
+  /// How the conditions of a host have changed since a time on the wall clock, and what ran on it; at most `limit` of
+  /// each, the newest ones. Launches that took less than a second are left out.
+  /// - Throws: `.notFound` if the host is unknown.
+  func history(of host: HostName, since: Timestamp, limit: Int) async throws -> HostHistory
   /// Keeps an invitation, and drops those that have ended.
   func invite(_ invitation: Invitation, at now: Moment) async throws
   /// The invitation with this id, also one that was used; `nil` if there is none.
@@ -352,8 +365,10 @@ package protocol Store: Sendable {
   /// The pokes that a request stands for, in the order in which they came.
   func pokes(of request: RequestID) async throws -> [PokeRecord]
   /// How many pending requests of the same class are expected to start before this one; `nil` if the request is not
-  /// pending.
+  /// pending. Counting stops at `Verbs.countLimit`: one more stands for all that are more.
   func position(of request: RequestID) async throws -> Int?
+  /// The ready requests of these classes: how many, and which of them start next. A class without one is left out.
+  func queue(of classes: [RequirementClass]) async throws -> [QueuedClass]
   /// The last 64 KiB of a launch's output.
   func output(of launch: LaunchKey) async throws -> [UInt8]
   /// Items that the launches of a request have found, whether or not a launch still runs.
@@ -412,6 +427,13 @@ package protocol Store: Sendable {
   /// were not sent yet stays.
   /// - Returns: true if there may be more to delete.
   func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool
+  /// Forgets hosts that have been gone, and changes of conditions that have been kept, for longer than `limits` says,
+  /// in one small step. A host keeps its secret, so that no other worker takes its name. Only for the steward.
+  func forgetOld(_ limits: RetentionLimits, at now: Moment) async throws -> Forgotten
+  /// Deletes ended requests that an operator has chosen, those that ended first at the beginning, at most
+  /// `PruneSelection.most`, in steps that are transactions of their own. A request whose spans were not sent yet stays.
+  /// - Parameter isRehearsal: whether nothing is deleted; the answer then says what would be.
+  func prune(_ selection: PruneSelection, isRehearsal: Bool, at now: Moment) async throws -> PruneAnswer
 }
 
 extension Store {

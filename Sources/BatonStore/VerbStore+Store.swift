@@ -94,7 +94,8 @@ extension VerbStore {
   package func apply(
     _ definitions: [Definition], seeds: [TraceContext], at now: Moment
   ) async throws -> [AppliedDefinition] {
-    try await write(.submission) { try $0.apply(definitions, seeds: seeds, at: now) }
+    let principal = AuditedCall.current?.actor ?? ""
+    return try await write(.submission) { try $0.apply(definitions, seeds: seeds, by: principal, at: now) }
   }
   package func remove(_ pattern: IdentifierPattern) async throws {
     try await write(.ordinary) { try $0.remove(pattern) }
@@ -103,6 +104,12 @@ extension VerbStore {
     try await write(.urgent) { try $0.failUnusable(limit: limit, at: now) }
   }
   package func definitions() async throws -> [StoredDefinition] { try await read { try $0.definitions() } }
+  package func versions(of pattern: IdentifierPattern) async throws -> [DefinitionVersion] {
+    try await read { try $0.versions(of: pattern) }
+  }
+  package func version(of definition: DefinitionID) async throws -> VersionNumber? {
+    try await read { try $0.version(of: definition) }
+  }
   package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
 
   package func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer] {
@@ -251,6 +258,12 @@ extension VerbStore {
   package func forgetSecret(of host: HostName) async throws {
     try await write(.urgent) { try $0.forgetSecret(of: host) }
   }
+  package func forgetHost(_ host: HostName, at now: Moment) async throws {
+    try await write(.urgent) { try $0.forgetHost(host, at: now) }
+  }
+  package func history(of host: HostName, since: Timestamp, limit: Int) async throws -> HostHistory {
+    try await read { try $0.history(of: host, since: since, limit: limit) }
+  }
   package func noteReports(_ reports: [HostLease: HostWord], at now: Moment) async throws {
     try await write(.progress) { try $0.noteReports(reports, at: now) }
   }
@@ -339,6 +352,9 @@ extension VerbStore {
     try await read { try $0.pokes(of: request) }
   }
   package func position(of request: RequestID) async throws -> Int? { try await read { try $0.position(of: request) } }
+  package func queue(of classes: [RequirementClass]) async throws -> [QueuedClass] {
+    try await read { try $0.queue(of: classes) }
+  }
   package func output(of launch: LaunchKey) async throws -> [UInt8] { try await read { try $0.output(of: launch) } }
   package func oldestReady(of classes: [RequirementClass]) async throws -> Timestamp? {
     try await read { try $0.oldestReady(of: classes) }
@@ -370,6 +386,30 @@ extension VerbStore {
     let found = try await read { [queuesSpans] in try $0.prunable(limits, keepingUnsent: queuesSpans, at: now) }
     return try await write(.ordinary) { try $0.prune(found, limits, at: now) }
   }
+
+  package func forgetOld(_ limits: RetentionLimits, at now: Moment) async throws -> Forgotten {
+    let old = try await read { try $0.forgettable(limits, at: now) }
+    return old.isEmpty ? Forgotten() : try await write(.ordinary) { try $0.forget(old, limits, at: now) }
+  }
+
+  package func prune(_ selection: PruneSelection, isRehearsal: Bool, at now: Moment) async throws -> PruneAnswer {
+    let found = try await read { try $0.ended(selection, limit: PruneSelection.most + 1, at: now) }
+    let chosen = found.prefix(PruneSelection.most)
+    var answer = PruneAnswer(hasMore: found.count > chosen.count)
+    if isRehearsal {
+      answer.counts = Dictionary(chosen.map { ($0.state, 1) }, uniquingKeysWith: +)
+      return answer
+    }
+    for start in stride(from: 0, to: chosen.count, by: Self.prunedAtOnce) {
+      let step = Array(chosen[start..<min(start + Self.prunedAtOnce, chosen.count)])
+      let deleted = try await write(.ordinary, isChange: { !$0.isEmpty }, { try $0.pruneChosen(step) })
+      answer.counts.merge(deleted, uniquingKeysWith: +)
+    }
+    return answer
+  }
+
+  /// How many requests one transaction deletes, so that checkpoints do not wait for the whole.
+  private static var prunedAtOnce: Int { 500 }
 }
 
 extension SubmissionOffer {

@@ -86,7 +86,7 @@ import Testing
     #expect(throws: (any Error).self) { try Explanation(pages: []) }
   }
 
-  private static func record(_ state: RequestState) -> RequestRecord {
+  static func record(_ state: RequestState) -> RequestRecord {
     RequestRecord(
       id: RequestID(1), identifier: JobIdentifier("com.example.a")!, number: 1, definition: DefinitionID(1),
       pattern: IdentifierPattern("com.example.a")!, kind: .processing, state: state, priority: .background,

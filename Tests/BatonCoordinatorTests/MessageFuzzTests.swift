@@ -135,6 +135,9 @@ import Testing
       call(OperatorsService.pause), call(OperatorsService.redefine), call(OperatorsService.setSpread),
       call(OperatorsService.shards), call(OperatorsService.simulateLaunch),
       call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), call(OperatorsService.coordinators),
+      call(OperatorsService.findHosts), call(OperatorsService.explainGroups), call(OperatorsService.forgetGoneHost),
+      call(OperatorsService.prune), call(OperatorsService.queue), call(OperatorsService.ableHosts),
+      stream(OperatorsService.hostHistory), stream(OperatorsService.versions),
       stream(OperatorsService.hostPages),
       stream(OperatorsService.explainPages), stream(OperatorsService.backup), stream(OperatorsService.moveStore),
       { bytes in

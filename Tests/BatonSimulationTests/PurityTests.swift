@@ -80,7 +80,7 @@ import Testing
     "for (launch, running) in launches where running.expiring == nil && isLate(running) {",
     "for stored in definitions {",
     #"untoldUpdates.formUnion(updates.map(\.launch).filter { self.updates[$0] != nil })"#,
-    "for launch in host.launches.values where pattern(of: launch) == definition.pattern { charge(launch, to: &used) }",
+    "for launch in host.launches.values where pattern(of: launch) == wanted { charge(launch, to: &used) }",
     "for launch in host.launches.values { charge(launch, to: &used) }",
     "for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {",
     "host.launches.compactMap { key, launch in",

@@ -39,6 +39,12 @@ final class FakeCoordinator: OperatorAPI {
     var orders: [SubmissionOrder] = []
     var definitions: [Definition] = []
     var reports: [DefinitionReport] = []
+    var versions: [DefinitionVersion] = []
+    var history = HostHistory()
+    var queue = QueueReport(classes: [])
+    var pruned = PruneAnswer()
+    /// What `ableHosts` answers for each definition.
+    var able = AbleHosts.Count(now: 2, ever: 3)
     var caller = Caller(name: "ana")
     var waiting: [WaitingHost] = []
     /// What the fleet is besides its names and addresses.
@@ -306,6 +312,45 @@ final class FakeCoordinator: OperatorAPI {
   func hostReports() async throws -> [HostReport] {
     try call("hosts")
     return state.withLock { $0.hosts }
+  }
+
+  func hosts(_ filter: HostFilter, after: HostName?, limit: Int) async throws -> HostPage {
+    try call("hosts")
+    return HostPage(state.withLock { $0.hosts }, filter, after: after, limit: limit)
+  }
+
+  func forgetHost(_ host: HostName) async throws { try call("forgetting all of \(host)") }
+
+  func history(of host: HostName, since: Timestamp, limit: Int) async throws -> HostHistory {
+    try call("history of \(host)")
+    return state.withLock { $0.history }
+  }
+
+  func prune(_ selection: PruneSelection, isRehearsal: Bool) async throws -> PruneAnswer {
+    let states = selection.states.map(\.rawValue).sorted().joined(separator: " ")
+    try call("prune \(selection.pattern?.rawValue ?? "*") \(states) \(selection.endedFor) \(isRehearsal)")
+    return state.withLock { $0.pruned }
+  }
+
+  func versions(of pattern: IdentifierPattern) async throws -> [DefinitionVersion] {
+    try call("versions of \(pattern)")
+    return state.withLock { $0.versions }
+  }
+
+  func queue() async throws -> QueueReport {
+    try call("queue")
+    return state.withLock { $0.queue }
+  }
+
+  func ableHosts(for definitions: [Definition]) async throws -> AbleHosts {
+    try call("ableHosts for \(definitions.map(\.pattern.rawValue).joined(separator: " "))")
+    return AbleHosts(counts: definitions.map { _ in state.withLock { $0.able } }, hosts: 3)
+  }
+
+  func explain(
+    _ identifier: JobIdentifier, number: Int?, groupingBeyond few: Int
+  ) async throws -> Explanation {
+    try await explain(identifier, number: number)
   }
 
   func coordinators() async throws -> [CoordinatorReport] {

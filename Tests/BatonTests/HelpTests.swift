@@ -2,7 +2,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "remove", "schema", "submit", "poke",
+    "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "revert", "queue", "prune", "remove",
+    "schema", "submit", "poke",
     "list", "status", "show", "watch",
     "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "hosts", "fleet", "drain", "undrain",
     "evict", "pause",
@@ -21,7 +22,7 @@ import Testing
   static let simulations = [
     "simulate launch", "simulate expire", "simulate conditions", "store backup", "store move", "host invite",
     "host revoke",
-    "host waiting", "host approve", "fleet show", "fleet roots", "fleet rotate",
+    "host waiting", "host approve", "host forget", "fleet show", "fleet roots", "fleet rotate",
     "credential create", "credential list", "credential revoke", "audit list", "audit verify",
   ]
 

@@ -126,6 +126,27 @@ import Testing
       var definition = Definition(pattern: IdentifierPattern(trusted: "com.example.running"), kind: .continued)
       (definition.title, definition.work, definition.requirements.labels) = (hostile, work, ["zone": hostile])
       state.reports = [DefinitionReport(definition: definition, appliedAt: now, problem: hostile)]
+      state.versions = [
+        DefinitionVersion(
+          number: 2, id: DefinitionID(2), definition: definition, appliedAt: now, appliedBy: hostile),
+        DefinitionVersion(
+          number: 1, id: DefinitionID(1), definition: Definition(pattern: definition.pattern, kind: .refresh),
+          appliedAt: now, appliedBy: hostile),
+      ]
+      state.history = HostHistory(
+        conditions: [
+          ConditionChange(at: now, condition: hostile, value: hostile, source: hostile, raw: hostile)
+        ],
+        launches: [
+          HostLaunch(
+            request: RequestID(1), identifier: requests[0].identifier, number: 1, launch: 1, startedAt: now,
+            endedAt: now, outcome: .failed, reason: hostile)
+        ])
+      state.queue = QueueReport(
+        classes: [
+          QueueReport.Class(pattern: definition.pattern, priority: .utility, ready: 1, obstacle: hostile)
+        ])
+      state.pruned = PruneAnswer(counts: [.failed: 1], hasMore: true)
       state.caller = Caller(name: hostile, credential: credential, peer: hostile)
       state.credentials = [credential]
       state.waiting = [WaitingHost(host: HostName(hostile), number: hostile, peer: hostile, at: now)]
@@ -141,7 +162,9 @@ import Testing
   // MARK: Every command, every form
 
   static let listed = [
-    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["status"],
+    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["status"], ["queue"],
+    ["hosts", "*", "--state", "ready"], ["hosts", "alpha", "--history"],
+    ["definitions", "com.example.running", "--versions"],
   ]
   static let looking = [
     ["show", "com.example.running"], ["show", "com.example.ready"], ["show", "com.example.report"],
@@ -159,7 +182,8 @@ import Testing
     ["simulate", "conditions", hostile, "--end"], ["set", "com.example.running", "spread=2"],
     ["set", hostile, hostile],
     ["show", "com.example.running", "--shards"], ["show", "com.example.running", "--definition"], ["definitions"],
-    ["definitions", hostile],
+    ["definitions", hostile], ["prune", "com.example.*", "--yes"], ["prune", hostile],
+    ["revert", "com.example.running", "--to", "1"], ["revert", hostile, "--to", "1"], ["host", "forget", hostile],
   ]
   /// What is said about people, hosts and the fleet, and what they have named.
   static let people = [

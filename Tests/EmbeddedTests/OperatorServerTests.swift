@@ -414,7 +414,10 @@ struct OperatorServerTests {
       "Backup": { _ = try await $0.backUpStore(to: "/nowhere/of/the/test.sqlite") { _ in } },
       // Only the coordinator's own user moves the store: the row says that the call was denied.
       "MoveStore": { _ = try await $0.moveStore(to: .folder("/nowhere"), isRehearsal: true) { _ in } },
-      "ForgetHost": { try await $0.forget(host) },
+      "ForgetHost": { try await $0.forget(host) }, "ForgetGoneHost": { try await $0.forgetHost(host) },
+      "Prune": {
+        _ = try await $0.prune(PruneSelection(pattern: IdentifierPattern("com.a")!), isRehearsal: false)
+      },
       "InviteHost": { _ = try await $0.invite(host, for: .seconds(60), by: "", needsApproval: false) },
       "ApproveHost": { try await $0.approve(host, number: "000000") },
       "RotateRoot": { _ = try await $0.rotateRoot() }, "RevokeHost": { _ = try await $0.revoke(host) },

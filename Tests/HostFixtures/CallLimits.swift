@@ -76,6 +76,22 @@ package enum CallLimits {
       }
     ),
     (
+      WireLimits.hostTerms,
+      { client, count in
+        _ = try await client.operators.findHosts(
+          .with { $0.labels = Array(repeating: "site=home", count: count) }, metadata: client.metadata,
+          options: CoordinatorClient.callOptions)
+      }
+    ),
+    (
+      WireLimits.comparedDefinitions,
+      { client, count in
+        _ = try await client.operators.ableHosts(
+          .with { $0.definitions = Array(repeating: Data("{}".utf8), count: count) }, metadata: client.metadata,
+          options: CoordinatorClient.callOptions)
+      }
+    ),
+    (
       WireLimits.hostNumber,
       { client, count in
         _ = try await client.operators.approveHost(

@@ -11,12 +11,14 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     discussion: """
       Nothing is submitted, with one exception: a definition with 'repeat' that has no request yet gets its first one. \
       Requests that were submitted before keep the definition they were submitted under; --refreeze gives this one to those that wait. If \
-      a file has an error, nothing of any file is applied.
+      a file has an error, nothing of any file is applied. --prune PATTERN then removes the definitions below the \
+      pattern that are in none of the files; one with unfinished requests stays, and is told.
 
       Examples:
         baton apply job.yaml
         baton apply jobs/ --dry-run
         baton apply job.yaml --refreeze
+        baton apply jobs/ --prune 'com.example.*'
       """)
 
   @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
@@ -27,6 +29,7 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
   @Flag(help: "Give the new definition to the requests of a changed definition that wait, also those that repeat.")
   var refreeze = false
 
+  @OptionGroup var pruning: PruneOption
   @OptionGroup var strictness: StrictOption
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
@@ -40,17 +43,47 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let definitions = try console.definitions(in: files, isStrict: strictness.isStrict).map(\.definition)
-    if dryRun { return try await Plan.write(definitions, client, options.output, console) }
+    let prunes = pruning.prune
+    if dryRun { return try await Plan.write(definitions, pruning: prunes, client, options.output, console) }
     let refreezes = refreeze
-    let outcomes = try await client.connect { api in
+    let (outcomes, removals) = try await client.connect { api in
       let applied = try await api.apply(definitions)
-      return refreezes ? try await Outcome.refreezing(applied, api) : await Outcome.counting(applied, api)
+      let outcomes = refreezes ? try await Outcome.refreezing(applied, api) : await Outcome.counting(applied, api)
+      return (outcomes, prunes.isEmpty ? [] : try await Removal.each(definitions, prunes, api))
     }
-    console.emit(options.output, list: outcomes.map { JSONValue($0) }) { outcomes.map(\.line) }
+    console.emit(options.output, list: outcomes.map { JSONValue($0) } + removals.map { JSONValue($0) }) {
+      outcomes.map(\.line) + removals.filter { $0.refusal == nil }.map { "\($0.pattern.rawValue.onOneLine): removed" }
+    }
+    let kept = removals.compactMap(\.refusal)
+    for refusal in kept.prefix(3) { console.warning(refusal) }
+    if !kept.isEmpty { throw CommandFailure(.refused, "\(counted(kept.count, "definition")) could not be removed") }
     let refusals = outcomes.flatMap(\.refusals)
     for refusal in refusals.prefix(3) { console.warning(refusal) }
     if !refusals.isEmpty {
       throw CommandFailure(.refused, "\(counted(refusals.count, "waiting request")) kept the earlier definition")
+    }
+  }
+
+  /// What became of a definition that is in none of the files.
+  struct Removal: Sendable {
+    var pattern: IdentifierPattern
+    /// Why it stays; `nil` if it was removed.
+    var refusal: String?
+
+    /// Removes the definitions below the patterns that are not among `definitions`.
+    static func each(
+      _ definitions: [Definition], _ prunes: [IdentifierPattern], _ api: any OperatorAPI
+    ) async throws -> [Self] {
+      let plan = Plan(definitions, pruning: prunes, present: try await api.definitions(named: []))
+      var removals: [Self] = []
+      for report in plan.removals {
+        var removal = Self(pattern: report.definition.pattern)
+        do { try await api.remove(removal.pattern) } catch let error as OperatorError {
+          removal.refusal = CommandFailure(error).message
+        }
+        removals.append(removal)
+      }
+      return removals
     }
   }
 
@@ -130,6 +163,13 @@ extension AppliedDefinition {
 }
 
 extension JSONValue {
+  fileprivate init(_ removal: ApplyCommand.Removal) {
+    self = [
+      "identifier": JSONValue(removal.pattern.rawValue), "change": removal.refusal == nil ? "removed" : "kept",
+      "submittedRequest": nil, "waitingWithEarlierDefinition": JSONValue(0), "refrozen": JSONValue(0),
+    ]
+  }
+
   fileprivate init(_ outcome: ApplyCommand.Outcome) {
     let applied = outcome.applied
     self = [

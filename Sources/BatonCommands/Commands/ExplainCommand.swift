@@ -31,10 +31,17 @@ struct ExplainCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let (request, each) = (request, each)
+    // Programs get each host.
+    let isWhole = each || options.output != .table
     let (explanation, hosts) = try await client.connect { api in
-      let explanation = try await api.explain(request.identifier, number: request.request)
-      // A host without an obstacle is not named in the explanation: the list of hosts names it.
-      return (explanation, explanation.record.state.isPending ? try await api.hostReports() : [])
+      let explanation =
+        isWhole
+        ? try await api.explain(request.identifier, number: request.request)
+        : try await api.explain(
+          request.identifier, number: request.request, groupingBeyond: ExplanationText.few)
+      // A host without an obstacle is not named in an explanation of each host: the list of hosts names it.
+      let needsHosts = explanation.record.state.isPending && explanation.groups == nil
+      return (explanation, needsHosts ? try await HostsCommand.all(HostFilter(), limit: nil, api).hosts : [])
     }
     console.emit(options.output, JSONValue(explanation, hosts)) {
       ExplanationText(explanation, hosts, each: each, console).lines

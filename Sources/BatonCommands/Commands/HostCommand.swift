@@ -15,9 +15,10 @@ import BatonWire
 struct HostCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "host",
-    abstract: "Let hosts join the fleet, and take their certificates back.",
+    abstract: "Let hosts join the fleet, take their certificates back, and forget hosts.",
     subcommands: [
       HostInviteCommand.self, HostWaitingCommand.self, HostApproveCommand.self, HostRevokeCommand.self,
+      HostForgetCommand.self,
     ])
 }
 
@@ -207,5 +208,29 @@ struct HostRevokeCommand: AsyncParsableCommand, Sendable {
       count == 0
         ? "\(host.onOneLine): has no valid certificate; its open invitations are taken back"
         : "\(host.onOneLine): revoked, with \(count) certificate\(count == 1 ? "" : "s")")
+  }
+}
+
+struct HostForgetCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "forget",
+    abstract: "Forget a host that is gone.",
+    discussion: """
+      The host is listed no more. Its evictions and its drain end, and its history and its secret go: a worker that \
+      comes back with this name is a new host. Its ended launches still name it. It is refused while a worker holds the \
+      host's lease: stop the worker, and wait until 'baton hosts' shows the host as gone. Hosts that have been gone for \
+      30 days (retention.hosts) are forgotten by themselves.
+
+      Examples:
+        baton host forget desk
+      """)
+
+  @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
+  @OptionGroup var client: ClientOptions
+
+  func run() async throws {
+    let name = HostName(host)
+    try await client.connect { try await $0.forgetHost(name) }
+    Console.current.output("\(host.onOneLine): forgotten")
   }
 }

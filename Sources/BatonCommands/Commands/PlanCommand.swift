@@ -11,10 +11,14 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
     discussion: """
       Each key that differs is shown with its present value (-) and its new one (+). Requests keep the definition they \
       were submitted under: the plan counts those that wait. Exit status: 0 if nothing would change, 2 if something \
-      would.
+      would. Of at most 20 definitions it says on how many hosts a request could start now.
+
+      --prune PATTERN also shows the definitions below the pattern that are in none of the files, which 'baton apply \
+      --prune PATTERN' removes.
 
       Examples:
         baton plan job.yaml
+        baton plan jobs/ --prune 'com.example.*'
         baton plan jobs/
         baton plan jobs/ > /dev/null; [ $? = 2 ] && echo 'not applied yet'
       """)
@@ -22,6 +26,7 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
   @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
   var files: [String]
 
+  @OptionGroup var pruning: PruneOption
   @OptionGroup var strictness: StrictOption
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
@@ -29,8 +34,17 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let definitions = try console.definitions(in: files, isStrict: strictness.isStrict).map(\.definition)
-    try await Plan.write(definitions, client, options.output, console)
+    try await Plan.write(definitions, pruning: pruning.prune, client, options.output, console)
   }
+}
+
+/// Which definitions are removed if no file has them.
+struct PruneOption: ParsableArguments, Sendable {
+  @Option(
+    help: ArgumentHelp(
+      "Remove the definitions below this pattern that are in none of the files. May be given several times.",
+      valueName: "pattern"), transform: Arguments.pattern)
+  var prune: [IdentifierPattern] = []
 }
 
 /// What the application of definitions would change.
@@ -52,29 +66,63 @@ struct Plan {
   }
 
   var steps: [Step]
+  /// The definitions that would be removed.
+  var removals: [DefinitionReport] = []
+  /// How many hosts could take a request of each step now; `nil` if they are not counted.
+  var able: AbleHosts?
 
-  var isEmpty: Bool { steps.allSatisfy { $0.change == .unchanged } }
+  var isEmpty: Bool { steps.allSatisfy { $0.change == .unchanged } && removals.isEmpty }
 
-  init(_ definitions: [Definition], present: [DefinitionReport]) {
+  /// - Parameter pruning: definitions below these patterns are removed if they are not among `definitions`.
+  init(_ definitions: [Definition], pruning: [IdentifierPattern] = [], present: [DefinitionReport]) {
+    let kept = Set(definitions.map(\.pattern))
+    removals = present.filter { report in
+      !kept.contains(report.definition.pattern) && pruning.contains { $0.covers(report.definition.pattern) }
+    }
     let byPattern = Dictionary(present.map { ($0.definition.pattern, $0) }, uniquingKeysWith: { first, _ in first })
     steps = definitions.map { Step(definition: $0, present: byPattern[$0.pattern]) }
   }
 
   /// Writes the plan, and ends with status 2 if something would change.
   static func write(
-    _ definitions: [Definition], _ client: ClientOptions, _ format: OutputFormat, _ console: Console
+    _ definitions: [Definition], pruning: [IdentifierPattern], _ client: ClientOptions, _ format: OutputFormat,
+    _ console: Console
   ) async throws {
-    let present = try await client.connect { try await $0.definitions(named: []) }
-    let plan = Plan(definitions, present: present)
-    console.emit(format, list: plan.steps.map { JSONValue($0) }) { plan.steps.flatMap { $0.lines } + [plan.summary] }
-    if !plan.isEmpty { throw CommandFailure(.waiting) }
+    let plan = try await client.connect { api in
+      var plan = Plan(definitions, pruning: pruning, present: try await api.definitions(named: []))
+      if definitions.count <= AbleHosts.mostDefinitions { plan.able = try await api.ableHosts(for: definitions) }
+      return plan
+    }
+    try plan.write(format, console)
+  }
+
+  func write(_ format: OutputFormat, _ console: Console) throws {
+    let objects = steps.enumerated().map { JSONValue($0.element, able: count(of: $0.offset)) }
+    console.emit(format, list: objects + removals.map { JSONValue(removal: $0) }) {
+      steps.enumerated().flatMap { $0.element.lines + ableLine($0.offset) } + removals.flatMap(\.removalLines)
+        + [summary]
+    }
+    if !isEmpty { throw CommandFailure(.waiting) }
+  }
+
+  private func count(of step: Int) -> AbleHosts.Count? {
+    guard let able, able.counts.indices.contains(step) else { return nil }
+    return able.counts[step]
+  }
+
+  private func ableLine(_ step: Int) -> [String] {
+    guard let able, let count = count(of: step), steps[step].change != .unchanged else { return [] }
+    let rest = count.ever > count.now ? ", \(count.ever) some time" : ""
+    return ["  \(count.now) of \(counted(able.hosts, "host")) could take a request now\(rest)"]
   }
 
   private var summary: String {
     let changed = steps.count { $0.change != .unchanged }
-    if changed == 0 { return "Nothing would change." }
+    let removed = removals.isEmpty ? "" : " \(counted(removals.count, "definition")) would be removed."
+    if isEmpty { return "Nothing would change." }
+    if changed == 0 { return String(removed.dropFirst()) }
     return "\(counted(changed, "definition")) of \(steps.count) would change. 'baton apply' changes "
-      + (changed == 1 ? "it." : "them.")
+      + (changed == 1 ? "it." : "them.") + removed
   }
 }
 
@@ -82,7 +130,7 @@ extension Plan.Step {
   /// How many requests wait and would keep the definition that is applied now.
   var waiting: Int { change == .updated ? present?.waiting ?? 0 : 0 }
 
-  fileprivate var lines: [String] {
+  var lines: [String] {
     let headline =
       "\(definition.pattern.rawValue.onOneLine): "
       + (change == .unchanged ? "unchanged" : "would be \(change.rawValue)")
@@ -94,8 +142,19 @@ extension Plan.Step {
   }
 }
 
+extension DefinitionReport {
+  /// What the removal of the definition does. It is refused while requests of it are unfinished.
+  fileprivate var removalLines: [String] {
+    let unfinished = waiting + (counts[.running] ?? 0)
+    let refusal =
+      unfinished == 0
+      ? [] : ["  refused as long as \(counted(unfinished, "request")) \(unfinished == 1 ? "is" : "are") unfinished"]
+    return ["\(definition.pattern.rawValue.onOneLine): would be removed"] + refusal
+  }
+}
+
 extension DefinitionChange {
-  fileprivate var lines: [String] {
+  var lines: [String] {
     [("-", before), ("+", after)].compactMap { sign, value in
       value.map { "  \(sign) \(key): \($0.onOneLine)".onOneLine }
     }
@@ -103,16 +162,25 @@ extension DefinitionChange {
 }
 
 extension JSONValue {
-  fileprivate init(_ step: Plan.Step) {
+  init(_ change: DefinitionChange) {
+    self = [
+      "key": JSONValue(change.key), "before": change.before.map { JSONValue($0) } ?? .null,
+      "after": change.after.map { JSONValue($0) } ?? .null,
+    ]
+  }
+
+  fileprivate init(removal report: DefinitionReport) {
+    self = [
+      "identifier": JSONValue(report.definition.pattern.rawValue), "change": "removed", "keys": .array([]),
+      "waiting": JSONValue(report.waiting), "hostsNow": .null, "hostsEver": .null,
+    ]
+  }
+
+  fileprivate init(_ step: Plan.Step, able: AbleHosts.Count?) {
     self = [
       "identifier": JSONValue(step.definition.pattern.rawValue), "change": JSONValue(step.change.rawValue),
-      "keys": .array(
-        step.changes.map { change in
-          [
-            "key": JSONValue(change.key), "before": change.before.map { JSONValue($0) } ?? .null,
-            "after": change.after.map { JSONValue($0) } ?? .null,
-          ]
-        }), "waiting": JSONValue(step.waiting),
+      "keys": .array(step.changes.map { JSONValue($0) }), "waiting": JSONValue(step.waiting),
+      "hostsNow": JSONValue(able?.now), "hostsEver": JSONValue(able?.ever),
     ]
   }
 }

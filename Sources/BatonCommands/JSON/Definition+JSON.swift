@@ -21,7 +21,10 @@ extension JSONValue {
     self = [
       "identifier": JSONValue(definition.pattern.rawValue), "kind": JSONValue(definition.kind.rawValue),
       "appliedAt": JSONValue(report.appliedAt), "problem": JSONValue(report.problem),
-      "requests": .object(states), "definition": JSONValue(DefinitionValue(definition)),
+      "requests": .object(states),
+      "usualBatchMilliseconds": JSONValue(report.usualBatch.map { Int($0.nanoseconds / 1_000_000) }),
+      "usedSeconds": JSONValue(report.used.map { Int($0.components.seconds) }),
+      "definition": JSONValue(DefinitionValue(definition)),
     ]
   }
 }

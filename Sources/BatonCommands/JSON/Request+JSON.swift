@@ -57,6 +57,14 @@ extension JSONValue {
       "pokes": .array(details.pokes.map { JSONValue($0) }),
       "launchHistory": .array(details.launches.map { JSONValue($0) }),
       "events": .array(details.events.map { JSONValue($0) }),
+      "version": JSONValue(details.version?.number),
+      "unitsPerMinute": JSONValue(details.curve?.rate.map { Int(($0 * 60).rounded()) }),
+      "secondsLeft": JSONValue(
+        details.curve?.timeLeft(of: details.record.progress.totalUnits).map { Int($0.components.seconds) }),
+      "progressCurve": .array(
+        (details.curve?.points ?? []).map { point in
+          ["at": JSONValue(point.at), "batches": JSONValue(point.batches), "units": JSONValue(point.units)]
+        }),
     ])
   }
 

@@ -9,7 +9,7 @@ struct ExplanationText {
   /// The width in columns where no terminal says how wide it is.
   private static let usualColumns = 100
   /// The most hosts that are told one by one if nothing is said about it: about as many as fit on a screen.
-  private static let few = 8
+  static let few = 8
 
   private let explanation: Explanation
   /// Every known host by its name.
@@ -35,12 +35,14 @@ struct ExplanationText {
     style = console.style(of: .output)
     width = max(40, console.outputColumns ?? Self.usualColumns)
     item = ObstacleText(explanation, style: style, width: width, now: console.environment.now())
-    summary = each || names.count <= Self.few ? nil : ObstacleSummary(explanation.lines, free: free)
+    summary =
+      explanation.groups.map { ObstacleSummary($0) }
+      ?? (each || names.count <= Self.few ? nil : ObstacleSummary(explanation.lines, free: free))
   }
 
   var lines: [String] {
     var lines = verdict
-    let sections = summary.map { [table($0)] + $0.groups.map(section) } ?? names.map(section)
+    let sections = summary.map { [table($0)] + $0.groups.map(section) + more($0) } ?? names.map(section)
     for section in [section("the request", own(.request)), section("the fleet", own(.fleet))] + sections
     where !section.isEmpty {
       lines += [""] + section
@@ -114,10 +116,16 @@ struct ExplanationText {
 
   /// The hosts with the same obstacles, with those of the first host.
   private func section(_ group: ObstacleSummary.Group) -> [String] {
-    guard group.hosts.count > 1, let example = group.hosts.first else { return group.hosts.flatMap(section) }
+    guard group.count > 1, let example = group.hosts.first else { return group.hosts.flatMap(section) }
     let lines = obstacles[example] ?? []
     let heading = style.bold(group.heading) + (lines.isEmpty ? "" : "; on \(example.rawValue.onOneLine):")
     return [heading] + (lines.isEmpty ? ["  these hosts have no obstacle"] : lines.flatMap(item.lines))
+  }
+
+  /// How many groups are left out.
+  private func more(_ summary: ObstacleSummary) -> [[String]] {
+    summary.moreGroups == 0
+      ? [] : [["\(counted(summary.moreGroups, "more group")) of hosts with other obstacles; --each tells every host"]]
   }
 
   // MARK: Hosts
@@ -151,6 +159,7 @@ extension Int {
     switch self {
     case 0: "first in its queue"
     case 1: "1 request goes before it in its queue"
+    case (Verbs.countLimit + 1)...: "more than \(Verbs.countLimit) requests go before it in its queue"
     default: "\(self) requests go before it in its queue"
     }
   }

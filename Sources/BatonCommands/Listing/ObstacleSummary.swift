@@ -3,24 +3,30 @@ import BatonModel
 
 /// The obstacles of an explanation over all hosts: on how many hosts each stands, and on how many it is the only one.
 struct ObstacleSummary: Hashable {
-  struct Row: Hashable {
-    var code: String
-    /// How many hosts have the obstacle.
-    var hosts: Int
-    /// On how many hosts it is the only obstacle: so many hosts could take the request if it were gone.
-    var alone: Int
-  }
+  typealias Row = ExplainedGroups.Row
 
   /// Hosts with the same obstacles, in the order of the explanation.
   struct Group: Hashable {
     var codes: [String]
+    /// The hosts, or the first ones of them.
     var hosts: [HostName]
+    /// How many hosts there are.
+    var count: Int
   }
 
   /// The obstacle first that alone keeps the request off most hosts.
   var rows: [Row] = []
   /// The group first that is nearest to taking the request.
   var groups: [Group] = []
+  /// How many groups come after these.
+  var moreGroups = 0
+
+  /// The summary that the coordinator has made.
+  init(_ groups: ExplainedGroups) {
+    rows = groups.rows
+    self.groups = groups.groups.map { Group(codes: $0.codes, hosts: $0.names, count: $0.count) }
+    moreGroups = groups.moreGroups
+  }
 
   /// - Parameter free: the hosts without an obstacle.
   init(_ lines: [Explanation.Line], free: [HostName]) {
@@ -40,9 +46,10 @@ struct ObstacleSummary: Hashable {
       }
       if let place = places[own] {
         groups[place].hosts.append(name)
+        groups[place].count += 1
       } else {
         places[own] = groups.count
-        groups.append(Group(codes: own, hosts: [name]))
+        groups.append(Group(codes: own, hosts: [name], count: 1))
       }
     }
     rows = found.values.sorted { ($1.alone, $1.hosts, $0.code) < ($0.alone, $0.hosts, $1.code) }
@@ -56,7 +63,7 @@ extension ObstacleSummary.Group {
   /// The hosts of the group in words, such as `12 hosts: alpha, beta, gamma and 9 more`.
   var heading: String {
     let names = hosts.prefix(Self.named).map(\.rawValue.onOneLine).joined(separator: ", ")
-    let rest = hosts.count - Self.named
-    return "\(counted(hosts.count, "host")): \(names)" + (rest > 0 ? " and \(rest) more" : "")
+    let rest = count - min(hosts.count, Self.named)
+    return "\(counted(count, "host")): \(names)" + (rest > 0 ? " and \(rest) more" : "")
   }
 }

@@ -40,10 +40,11 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
     ("Title", record.title?.onOneLine ?? ""),
     ("Subtitle", record.subtitle?.onOneLine ?? ""),
     ("Progress", progress(record)),
+    ("Pace", details.paceText ?? ""),
     ("Shards", record.shards?.text ?? ""),
     ("Kind", record.kind.rawValue),
     ("Priority", record.priority.name),
-    ("Definition", record.pattern.rawValue),
+    ("Definition", record.pattern.rawValue + (details.version.map { ", \($0.text)" } ?? "")),
     (
       "Submitted",
       record.submittedAt.dated(from: now) + (record.principal.isEmpty ? "" : " by \(record.principal.onOneLine)")
@@ -54,6 +55,20 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
     ("Payload", record.payload.map { String(decoding: $0, as: UTF8.self).onOneLine.cut(to: 200) } ?? ""),
     ("Trace", record.trace.traceID.description),
   ]
+}
+
+extension VersionNumber {
+  /// `version 3`, or `version 3 of 5` if a newer one is applied.
+  var text: String { "version \(number)" + (newest > number ? " of \(newest)" : "") }
+}
+
+extension RequestDetails {
+  /// The rate and the time that is left of the running launch, such as `12/s, 3m left`.
+  fileprivate var paceText: String? {
+    guard let curve, let rate = curve.rate else { return nil }
+    let left = curve.timeLeft(of: record.progress.totalUnits).map { ", about \($0.inWords) left" } ?? ""
+    return Pace.speed(rate) + left
+  }
 }
 
 private func progress(_ record: RequestRecord) -> String {

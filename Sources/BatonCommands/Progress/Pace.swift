@@ -31,10 +31,15 @@ struct Pace: Hashable {
   /// The rate and the time that is left in words, such as `12/s, 3m left`.
   func text(_ record: RequestRecord) -> String? {
     guard let rate else { return nil }
-    let speed = rate >= 10 ? "\(Int(rate))/s" : rate >= 1 ? "\(Double(Int(rate * 10)) / 10)/s" : Self.slow(rate)
+    let speed = Self.speed(rate)
     guard let total = record.progress.totalUnits, total > record.progress.completedUnits else { return speed }
     let left = Double(total - record.progress.completedUnits) / rate
     return left < 1e9 ? "\(speed), \(Duration.seconds(Int64(left)).inWords) left" : speed
+  }
+
+  /// A rate in words: `12/s`, `3/min`.
+  static func speed(_ rate: Double) -> String {
+    rate >= 10 ? "\(Int(rate))/s" : rate >= 1 ? "\(Double(Int(rate * 10)) / 10)/s" : slow(rate)
   }
 
   private static func slow(_ rate: Double) -> String {

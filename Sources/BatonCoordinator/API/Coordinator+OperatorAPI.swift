@@ -72,13 +72,18 @@ extension Coordinator: OperatorAPI {
     decide { state in state.core.decide { $0.used(record.pattern) } }
   }
 
-  private func details(of record: RequestRecord) async throws -> RequestDetails {
+  /// - Parameter hasPosition: whether the requests that go before it are counted.
+  private func details(of record: RequestRecord, hasPosition: Bool = true) async throws -> RequestDetails {
     async let launches = store.launches(of: record.id)
     async let events = store.events(of: record.id)
     async let pokes = store.pokes(of: record.id)
-    async let position = store.position(of: record.id)
-    return try await RequestDetails(
+    async let version = store.version(of: record.definition)
+    let position = hasPosition ? try await store.position(of: record.id) : nil
+    var details = try await RequestDetails(
       record: record, launches: launches, events: events, pokes: pokes, position: position)
+    details.version = try await version
+    details.curve = state.withLock { $0.core.dispatcher.curve(of: record.id, launch: record.launches) }
+    return details
   }
 
   package func watch(
@@ -86,7 +91,8 @@ extension Coordinator: OperatorAPI {
   ) async throws {
     _ = try await lookedAt(identifier, number)
     try await watch(identifier, number: number) { (record: RequestRecord) in
-      try await body(try await self.details(of: record))
+      // A watch looks again at each change, and others may wait for the same answer: it counts nothing.
+      try await body(try await self.details(of: record, hasPosition: false))
     }
   }
 
@@ -151,19 +157,24 @@ extension Coordinator: OperatorAPI {
 
   package func hostReports() async throws -> [HostReport] {
     let fleet = snapshot()
-    return fleet.hostNames.compactMap { name in
-      guard let state = fleet.host(name) else { return nil }
-      return HostReport(
-        name: name, state: state.reportState, version: state.version, capabilities: state.host.capabilities,
-        conditions: state.host.conditions, usedSlots: state.host.usedSlots,
-        running: state.launches.values.map(\.identifier).sorted(), lastSeenAt: fleet.lastSeenAt(name),
-        coordinator: fleet.coordinator(of: state), age: fleet.age(of: state))
-    }
+    return fleet.hostNames.compactMap(fleet.report)
   }
 
   /// Explains from a copy of the coordinator's state, and yields from time to time: in a large fleet the explanation
   /// takes a while, and no other work has to wait for it.
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
+    try await explaining(identifier, number: number).explanation
+  }
+
+  package func explain(
+    _ identifier: JobIdentifier, number: Int?, groupingBeyond few: Int
+  ) async throws -> Explanation {
+    let explaining = try await explaining(identifier, number: number)
+    return explaining.hostCount > few && explaining.record.state.isPending
+      ? explaining.grouped : explaining.explanation
+  }
+
+  private func explaining(_ identifier: JobIdentifier, number: Int?) async throws -> Explaining {
     let record = try await request(identifier, number: number)
     let fleet = snapshot()
     // While a request with shards runs, the next shard may wait for a host.
@@ -189,7 +200,7 @@ extension Coordinator: OperatorAPI {
     // This comes after the explanation is built, because the explanation says when a person used the definition
     // before.
     noteUse(of: record)
-    return explaining.explanation
+    return explaining
   }
 
   private static let hostsAtOnce = 256

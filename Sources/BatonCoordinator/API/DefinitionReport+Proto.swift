@@ -11,6 +11,8 @@ extension DefinitionReport {
         $0.json = json
         $0.appliedAt = appliedAt.nanoseconds
         if let problem { $0.problem = problem }
+        if let usualBatch { $0.usualBatch = usualBatch.nanoseconds }
+        if let used { $0.used = used.nanoseconds }
         $0.counts = RequestState.allCases.compactMap { state in
           counts[state].map { count in
             .with {
@@ -31,6 +33,8 @@ extension DefinitionReport {
     self.init(
       definition: try Definition(json: proto.json), appliedAt: Timestamp(nanoseconds: proto.appliedAt),
       problem: proto.hasProblem ? proto.problem : nil,
-      counts: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
+      counts: Dictionary(counts, uniquingKeysWith: { first, _ in first }),
+      usualBatch: proto.hasUsualBatch ? .nanoseconds(proto.usualBatch) : nil,
+      used: proto.hasUsed ? .nanoseconds(proto.used) : nil)
   }
 }

@@ -82,6 +82,25 @@ package protocol OperatorAPI: Sendable {
   /// What keeps the fleet from working.
   func standing() async throws -> FleetStanding
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
+  /// `explain`, with hosts that have the same obstacles told together if there are more than `few`.
+  func explain(_ identifier: JobIdentifier, number: Int?, groupingBeyond few: Int) async throws -> Explanation
+  /// The hosts that match a filter, in the order of their names, at most `limit`. A page may have fewer.
+  /// - Parameter after: the last host of the page before; nil begins with the first one.
+  func hosts(_ filter: HostFilter, after: HostName?, limit: Int) async throws -> HostPage
+  /// Forgets a host that is gone, with all that is known of it.
+  func forgetHost(_ host: HostName) async throws
+  /// How the conditions of a host have changed since a time, and what ran on it; the newest ones, at most `limit` of
+  /// each.
+  func history(of host: HostName, since: Timestamp, limit: Int) async throws -> HostHistory
+  /// Deletes ended requests.
+  /// - Parameter isRehearsal: if true, nothing is deleted, and the answer says what would be.
+  func prune(_ selection: PruneSelection, isRehearsal: Bool) async throws -> PruneAnswer
+  /// The versions that are kept of a definition, the newest first.
+  func versions(of pattern: IdentifierPattern) async throws -> [DefinitionVersion]
+  /// The classes of ready requests in the order in which they start.
+  func queue() async throws -> QueueReport
+  /// On how many hosts a request of each definition could start now, at most `AbleHosts.mostDefinitions` of them.
+  func ableHosts(for definitions: [Definition]) async throws -> AbleHosts
   /// The trace of a request, read from the store alone, whether or not the request is sampled or its spans are
   /// exported.
   func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace
@@ -148,11 +167,17 @@ package struct DefinitionReport: Hashable, Sendable {
   /// How many requests of the definition's pattern there are in each state. Those that were submitted under an earlier
   /// definition of the same pattern count too.
   package var counts: [RequestState: Int]
+  /// How long a batch usually takes; nil while that is not known.
+  package var usualBatch: Duration?
+  /// The launch time that is used of the daily allowance; nil if the definition has none.
+  package var used: Duration?
 
   package init(
-    definition: Definition, appliedAt: Timestamp, problem: String? = nil, counts: [RequestState: Int] = [:]
+    definition: Definition, appliedAt: Timestamp, problem: String? = nil, counts: [RequestState: Int] = [:],
+    usualBatch: Duration? = nil, used: Duration? = nil
   ) {
     (self.definition, self.appliedAt, self.problem, self.counts) = (definition, appliedAt, problem, counts)
+    (self.usualBatch, self.used) = (usualBatch, used)
   }
 
   /// How many requests wait: scheduled and ready ones.
@@ -242,6 +267,10 @@ package struct RequestDetails: Hashable, Sendable {
   package var waiting: RequestRecord?
   /// The number of the latest earlier request of the identifier that wrote output; only for `RequestChoice.ran`.
   package var earlierOutput: Int?
+  /// Which version of its definition the request runs; nil if that version is not kept.
+  package var version: VersionNumber?
+  /// How the running launch has made progress; nil if none runs, or its host is served by another coordinator.
+  package var curve: ProgressCurve?
 }
 
 package enum CancelSelection: Hashable, Sendable {
@@ -372,6 +401,8 @@ package struct Explanation: Hashable, Sendable {
   /// The order among definitions; nil if the request is not pending.
   package var order: Order?
   package var reservation: Reservation?
+  /// The hosts by their obstacles, if they are told together; `lines` then has those of the first host of each group.
+  package var groups: ExplainedGroups?
 }
 
 /// No coordinator answers at the address, or it does not accept the token. Clients learn this within five seconds.

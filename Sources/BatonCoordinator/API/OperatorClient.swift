@@ -31,16 +31,16 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   /// The options of every call. `call` limits the time.
-  private var options: CallOptions { CoordinatorClient.callOptions }
+  var options: CallOptions { CoordinatorClient.callOptions }
 
   /// How long an answer may take.
   private static var answer: Duration { .seconds(5) }
   /// How long an answer in pages may take: the larger the fleet, the longer it takes. A coordinator that is older than
   /// the pages answers that it does not know the method, and the client then asks for a single message.
-  private static var pages: Duration { .seconds(60) }
+  static var pages: Duration { .seconds(60) }
 
   /// - Parameter limit: how long the answer may take; `nil` for a call that takes as long as it has to.
-  private func call<Result: Sendable>(
+  func call<Result: Sendable>(
     within limit: Duration? = answer, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
     do {
@@ -447,7 +447,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     _ = try await call { try await operators.simulateConditions(request, metadata: metadata, options: options) }
   }
 
-  private func showRequest(_ identifier: JobIdentifier, _ number: Int?) -> Baton_V1_ShowRequest {
+  func showRequest(_ identifier: JobIdentifier, _ number: Int?) -> Baton_V1_ShowRequest {
     .with {
       $0.identifier = identifier.rawValue
       if let number { $0.number = Int64(number) }

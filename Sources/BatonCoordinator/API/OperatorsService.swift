@@ -29,7 +29,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
   }
 
   /// What the current caller may call. Without a caller nothing is permitted.
-  private var api: any OperatorAPI {
+  var api: any OperatorAPI {
     get throws {
       guard let caller = Caller.current else { throw OperatorError.notPermitted("it is not known who calls") }
       return PermittedAPI(api: coordinator, caller: caller, audit: audit, meter: meter)
@@ -72,7 +72,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   /// Decodes one definition and checks every rule before anything is stored, because a client that is not Baton's may
   /// send anything.
-  private static func definition(at index: Int, in json: Data) throws(OperatorError) -> Definition {
+  static func definition(at index: Int, in json: Data) throws(OperatorError) -> Definition {
     do throws(DefinitionProblem) {
       return try Definition(json: json)
     } catch {
@@ -481,14 +481,14 @@ extension OperatorsService {
 extension HostName {
   /// The host that an operator names. Its length and its characters are checked, but not the form that
   /// `HostName.isWellFormed` demands of new workers, because a host of an earlier version may have another name.
-  fileprivate static func named(_ text: String) throws(WireError) -> HostName {
+  static func named(_ text: String) throws(WireError) -> HostName {
     try WireLimits.hostArgument.check(name: text)
     return HostName(text)
   }
 }
 
 extension Baton_V1_ShowRequest {
-  fileprivate var optionalNumber: Int? { hasNumber ? Int(number) : nil }
+  var optionalNumber: Int? { hasNumber ? Int(number) : nil }
 }
 
 extension Baton_V1_RetryRequest {

@@ -116,6 +116,8 @@ extension RequestDetails {
       if let position { $0.position = Int64(position) }
       if let waiting { $0.waiting = waiting.proto }
       if let earlierOutput { $0.earlierOutput = Int64(earlierOutput) }
+      if let version { ($0.version, $0.newestVersion) = (Int64(version.number), Int64(version.newest)) }
+      $0.curve = curve?.proto ?? []
     }
   }
 
@@ -127,7 +129,10 @@ extension RequestDetails {
         EventRecord(at: Timestamp(nanoseconds: $0.at), name: $0.name, detail: $0.hasDetail ? $0.detail : nil)
       }, pokes: proto.pokes.compactMap(PokeRecord.init), position: proto.hasPosition ? Int(proto.position) : nil,
       waiting: proto.hasWaiting ? try RequestRecord(proto.waiting) : nil,
-      earlierOutput: proto.hasEarlierOutput ? Int(proto.earlierOutput) : nil)
+      earlierOutput: proto.hasEarlierOutput ? Int(proto.earlierOutput) : nil,
+      version: proto.hasVersion
+        ? VersionNumber(number: Int(clamping: proto.version), newest: Int(clamping: proto.newestVersion)) : nil,
+      curve: proto.curve.isEmpty ? nil : ProgressCurve(proto.curve))
   }
 }
 

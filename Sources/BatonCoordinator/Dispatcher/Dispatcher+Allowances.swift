@@ -6,11 +6,17 @@ extension Dispatcher {
   /// definition has none.
   func spentAllowance(of definition: Definition) -> Obstacle? {
     guard let allowance = definition.dailyAllowance else { return nil }
-    var used = use[definition.pattern] ?? DailyUse()
+    return usedToday(by: definition.pattern) < allowance
+      ? nil : .allowanceSpent(refillsAt: DailyUse.refill(after: now.steady))
+  }
+
+  /// The launch time of a definition since midnight, with that of the launches that run.
+  func usedToday(by wanted: IdentifierPattern) -> Duration {
+    var used = use[wanted] ?? DailyUse()
     for host in hosts.values {
-      for launch in host.launches.values where pattern(of: launch) == definition.pattern { charge(launch, to: &used) }
+      for launch in host.launches.values where pattern(of: launch) == wanted { charge(launch, to: &used) }
     }
-    return used.used(at: now.steady) < allowance ? nil : .allowanceSpent(refillsAt: DailyUse.refill(after: now.steady))
+    return used.used(at: now.steady)
   }
 
   private func hasSpentAllowance(_ host: HostState) -> Bool {

@@ -34,6 +34,7 @@ extension Dispatcher {
     case .items, .answered: break
     }
     (state.progressAt, state.isSuspect) = (now.instant, false)
+    state.noteProgress(step, at: now.date)
     hosts[host]?.launches[launch] = state
   }
 
@@ -89,6 +90,18 @@ extension Dispatcher {
       hosts[host]?.launches[launch]?.progressAt = now.instant
       hosts[host]?.launches[launch]?.checkpointAt = now.instant
       hosts[host]?.launches[launch]?.isSuspect = false
+    }
+  }
+}
+
+extension RunningState {
+  /// Adds a point to the curve. The first one is the beginning of what this coordinator has seen.
+  fileprivate mutating func noteProgress(_ step: Dispatcher.Step, at date: Timestamp) {
+    let before = curve.points.last?.batches ?? 0
+    switch step {
+    case .batch(_, let completed, _): curve.add(.init(at: date, batches: before + 1, units: completed))
+    case .units(let completed, _): curve.add(.init(at: date, batches: before, units: completed))
+    case .items, .answered: break
     }
   }
 }

@@ -192,6 +192,8 @@ package struct RunningState: Hashable, Sendable {
   package var isSimulated: Bool
   /// The request of which the launch works on a shard; nil for a request's own shard.
   package var head: RequestID?
+  /// How the launch has made progress, as far as this coordinator saw it.
+  package internal(set) var curve = ProgressCurve()
 
   package init(
     identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil,
@@ -228,6 +230,7 @@ package struct RunningState: Hashable, Sendable {
     hasOverrun = known.hasOverrun
     lastBatch = known.lastBatch
     startUnits = known.startUnits
+    curve = known.curve
     guard let awaySince else { return }
     let away = progressAt - awaySince
     progressAt = known.progressAt + away

@@ -2,7 +2,10 @@
 enum CommandOfMethod {
   private static let commands = [
     "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
-    "Credentials": "credential list", "ExplainPages": "explain", "ForgetHost": "hosts --forget", "HostPages": "hosts",
+    "AbleHosts": "plan", "ForgetGoneHost": "host forget", "HostHistory": "hosts --history",
+    "Versions": "definitions --versions",
+    "Credentials": "credential list", "ExplainGroups": "explain", "ExplainPages": "explain", "FindHosts": "hosts",
+    "ForgetHost": "hosts --forget", "HostPages": "hosts",
     "InviteHost": "host invite", "MoveStore": "store move", "Redefine": "run", "RevokeCredential": "credential revoke",
     "RequestDefinition": "show --definition", "RevokeHost": "host revoke", "RotateRoot": "fleet rotate",
     "SetSpread": "set", "Shards": "show --shards",
@@ -14,7 +17,7 @@ enum CommandOfMethod {
   /// Methods that are commands without their capital letter.
   private static let plain: Set = [
     "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
-    "Pause", "Remove",
+    "Pause", "Prune", "Queue", "Remove",
     "Retry", "Show", "Submit", "Trace", "Watch",
   ]
 

@@ -48,7 +48,7 @@ struct PermittedAPI: OperatorAPI {
     return try await audit.changing(entry, body, nothing: nothing)
   }
 
-  private func check(_ identifier: JobIdentifier, _ number: Int?, _ method: String) async throws {
+  func check(_ identifier: JobIdentifier, _ number: Int?, _ method: String) async throws {
     guard !caller.covers(identifier) else { return }
     let name = identifier.rawValue
     let message =
@@ -57,7 +57,7 @@ struct PermittedAPI: OperatorAPI {
     throw await refuse(method, name, .notFound(message), "outside of the credential's patterns")
   }
 
-  private func check(_ pattern: IdentifierPattern, _ method: String) async throws {
+  func check(_ pattern: IdentifierPattern, _ method: String) async throws {
     guard !caller.covers(pattern) else { return }
     throw await refuse(
       method, pattern.rawValue, .notFound("there is no job '\(pattern)': look at 'baton list'"),

@@ -84,6 +84,7 @@ extension Definition {
     try Limits.closingWindow.demand(closingWindow, in: "closingWindow")
     try Limits.stallAfter.demand(stallAfter, in: "stallAfter")
     try Limits.dailyAllowance.demand(dailyAllowance, in: "dailyAllowance")
+    try Limits.retention.demand(retention, in: "retention")
     try Limits.pokeSpacing.demand(pokeSpacing, in: "pokeSpacing")
     switch earliestBeginDate {
     case .afterSubmission(let delay): try any.demand(delay, in: "earliestBeginDate")

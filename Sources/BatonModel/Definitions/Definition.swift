@@ -35,6 +35,9 @@ package struct Definition: Hashable, Sendable, Codable {
   /// The launch time that all launches of this definition together may use in a day; `nil` means no limit (contract,
   /// row 17).
   package var dailyAllowance: Duration?
+  /// How long a request of this definition is kept after its end; `nil` leaves it to the coordinator
+  /// (`retention.ended`).
+  package var retention: Duration?
   /// The least time between the first launches of requests that pokes asked for; `nil` means `defaultPokeSpacing`.
   package var pokeSpacing: Duration?
   /// What the stock worker runs; `nil` if a worker must have a Swift handler for the identifier.

@@ -19,6 +19,8 @@ extension Definition {
     package static let stallAfter = Duration.seconds(1)...Duration.seconds(86_400)
     /// The launch time in a day that a definition may allow (contract, row 17).
     package static let dailyAllowance = Duration.seconds(1)...Duration.seconds(86_400)
+    /// How long a definition may let its ended requests be kept. The coordinator keeps house once a minute.
+    package static let retention = Duration.seconds(60)...longestDuration
     /// The spacings of pokes that a definition may set. At most a week: a job that runs less often needs no pokes
     /// (contract, row 41).
     package static let pokeSpacing = Duration.zero...Duration.seconds(7 * 86_400)

@@ -52,6 +52,14 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Audit": .admin
     case "baton.v1.Operators/Coordinators": .read
     case "baton.v1.Operators/Standing": .read
+    case "baton.v1.Operators/FindHosts": .read
+    case "baton.v1.Operators/ExplainGroups": .read
+    case "baton.v1.Operators/ForgetGoneHost": .admin
+    case "baton.v1.Operators/HostHistory": .read
+    case "baton.v1.Operators/Prune": .operate
+    case "baton.v1.Operators/Versions": .read
+    case "baton.v1.Operators/Queue": .read
+    case "baton.v1.Operators/AbleHosts": .read
     case "baton.v1.Operators/VerifyAudit": .admin
     default: nil
     }

@@ -1890,6 +1890,110 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "FindHosts" metadata.
+        package enum FindHosts: Sendable {
+            /// Request type for "FindHosts".
+            package typealias Input = Baton_V1_FindHostsRequest
+            /// Response type for "FindHosts".
+            package typealias Output = Baton_V1_FindHostsReply
+            /// Descriptor for "FindHosts".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "FindHosts",
+                type: .unary
+            )
+        }
+        /// Namespace for "ExplainGroups" metadata.
+        package enum ExplainGroups: Sendable {
+            /// Request type for "ExplainGroups".
+            package typealias Input = Baton_V1_ShowRequest
+            /// Response type for "ExplainGroups".
+            package typealias Output = Baton_V1_ExplainGroupsReply
+            /// Descriptor for "ExplainGroups".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "ExplainGroups",
+                type: .unary
+            )
+        }
+        /// Namespace for "ForgetGoneHost" metadata.
+        package enum ForgetGoneHost: Sendable {
+            /// Request type for "ForgetGoneHost".
+            package typealias Input = Baton_V1_ForgetHostRequest
+            /// Response type for "ForgetGoneHost".
+            package typealias Output = Baton_V1_Empty
+            /// Descriptor for "ForgetGoneHost".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "ForgetGoneHost",
+                type: .unary
+            )
+        }
+        /// Namespace for "HostHistory" metadata.
+        package enum HostHistory: Sendable {
+            /// Request type for "HostHistory".
+            package typealias Input = Baton_V1_HostHistoryRequest
+            /// Response type for "HostHistory".
+            package typealias Output = Baton_V1_HostHistoryReply
+            /// Descriptor for "HostHistory".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "HostHistory",
+                type: .serverStreaming
+            )
+        }
+        /// Namespace for "Prune" metadata.
+        package enum Prune: Sendable {
+            /// Request type for "Prune".
+            package typealias Input = Baton_V1_PruneRequest
+            /// Response type for "Prune".
+            package typealias Output = Baton_V1_PruneReply
+            /// Descriptor for "Prune".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Prune",
+                type: .unary
+            )
+        }
+        /// Namespace for "Versions" metadata.
+        package enum Versions: Sendable {
+            /// Request type for "Versions".
+            package typealias Input = Baton_V1_VersionsRequest
+            /// Response type for "Versions".
+            package typealias Output = Baton_V1_VersionsReply
+            /// Descriptor for "Versions".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Versions",
+                type: .serverStreaming
+            )
+        }
+        /// Namespace for "Queue" metadata.
+        package enum Queue: Sendable {
+            /// Request type for "Queue".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Queue".
+            package typealias Output = Baton_V1_QueueReply
+            /// Descriptor for "Queue".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Queue",
+                type: .unary
+            )
+        }
+        /// Namespace for "AbleHosts" metadata.
+        package enum AbleHosts: Sendable {
+            /// Request type for "AbleHosts".
+            package typealias Input = Baton_V1_AbleHostsRequest
+            /// Response type for "AbleHosts".
+            package typealias Output = Baton_V1_AbleHostsReply
+            /// Descriptor for "AbleHosts".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "AbleHosts",
+                type: .unary
+            )
+        }
         /// Namespace for "VerifyAudit" metadata.
         package enum VerifyAudit: Sendable {
             /// Request type for "VerifyAudit".
@@ -1946,6 +2050,14 @@ package enum Baton_V1_Operators: Sendable {
             Audit.descriptor,
             Coordinators.descriptor,
             Standing.descriptor,
+            FindHosts.descriptor,
+            ExplainGroups.descriptor,
+            ForgetGoneHost.descriptor,
+            HostHistory.descriptor,
+            Prune.descriptor,
+            Versions.descriptor,
+            Queue.descriptor,
+            AbleHosts.descriptor,
             VerifyAudit.descriptor
         ]
     }
@@ -2657,6 +2769,150 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_StandingReply>
 
+        /// Handle the "FindHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > A page of the hosts that match a filter.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_FindHostsRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_FindHostsReply` messages.
+        func findHosts(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_FindHostsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_FindHostsReply>
+
+        /// Handle the "ExplainGroups" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Explain for a large fleet: hosts with the same obstacles are told together.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ExplainGroupsReply` messages.
+        func explainGroups(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainGroupsReply>
+
+        /// Handle the "ForgetGoneHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Forgets a host that is gone, with all that is known of it.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ForgetHostRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_Empty` messages.
+        func forgetGoneHost(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ForgetHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
+
+        /// Handle the "HostHistory" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > How the conditions of a host have changed, and what ran on it.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_HostHistoryRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_HostHistoryReply` messages.
+        func hostHistory(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_HostHistoryRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostHistoryReply>
+
+        /// Handle the "Prune" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Deletes ended requests, or says which would be deleted.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_PruneRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_PruneReply` messages.
+        func prune(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_PruneRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_PruneReply>
+
+        /// Handle the "Versions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The versions that are kept of a definition, the newest first.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_VersionsRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_VersionsReply` messages.
+        func versions(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_VersionsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply>
+
+        /// Handle the "Queue" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The classes of ready requests, in the order in which they start.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_QueueReply` messages.
+        func queue(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_QueueReply>
+
+        /// Handle the "AbleHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > On how many hosts requests of definitions could start now.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_AbleHostsRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_AbleHostsReply` messages.
+        func ableHosts(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_AbleHostsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_AbleHostsReply>
+
         /// Handle the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -3367,6 +3623,150 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_Empty>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_StandingReply>
+
+        /// Handle the "FindHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > A page of the hosts that match a filter.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_FindHostsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_FindHostsReply` message.
+        func findHosts(
+            request: GRPCCore.ServerRequest<Baton_V1_FindHostsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_FindHostsReply>
+
+        /// Handle the "ExplainGroups" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Explain for a large fleet: hosts with the same obstacles are told together.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_ExplainGroupsReply` message.
+        func explainGroups(
+            request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_ExplainGroupsReply>
+
+        /// Handle the "ForgetGoneHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Forgets a host that is gone, with all that is known of it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_Empty` message.
+        func forgetGoneHost(
+            request: GRPCCore.ServerRequest<Baton_V1_ForgetHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
+
+        /// Handle the "HostHistory" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > How the conditions of a host have changed, and what ran on it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_HostHistoryRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_HostHistoryReply` messages.
+        func hostHistory(
+            request: GRPCCore.ServerRequest<Baton_V1_HostHistoryRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostHistoryReply>
+
+        /// Handle the "Prune" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Deletes ended requests, or says which would be deleted.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_PruneRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_PruneReply` message.
+        func prune(
+            request: GRPCCore.ServerRequest<Baton_V1_PruneRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_PruneReply>
+
+        /// Handle the "Versions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The versions that are kept of a definition, the newest first.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_VersionsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_VersionsReply` messages.
+        func versions(
+            request: GRPCCore.ServerRequest<Baton_V1_VersionsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply>
+
+        /// Handle the "Queue" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The classes of ready requests, in the order in which they start.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_QueueReply` message.
+        func queue(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_QueueReply>
+
+        /// Handle the "AbleHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > On how many hosts requests of definitions could start now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_AbleHostsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_AbleHostsReply` message.
+        func ableHosts(
+            request: GRPCCore.ServerRequest<Baton_V1_AbleHostsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_AbleHostsReply>
 
         /// Handle the "VerifyAudit" method.
         ///
@@ -4084,6 +4484,152 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_StandingReply
 
+        /// Handle the "FindHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > A page of the hosts that match a filter.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_FindHostsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_FindHostsReply` to respond with.
+        func findHosts(
+            request: Baton_V1_FindHostsRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_FindHostsReply
+
+        /// Handle the "ExplainGroups" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Explain for a large fleet: hosts with the same obstacles are told together.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_ExplainGroupsReply` to respond with.
+        func explainGroups(
+            request: Baton_V1_ShowRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_ExplainGroupsReply
+
+        /// Handle the "ForgetGoneHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Forgets a host that is gone, with all that is known of it.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ForgetHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_Empty` to respond with.
+        func forgetGoneHost(
+            request: Baton_V1_ForgetHostRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_Empty
+
+        /// Handle the "HostHistory" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > How the conditions of a host have changed, and what ran on it.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_HostHistoryRequest` message.
+        ///   - response: A response stream of `Baton_V1_HostHistoryReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func hostHistory(
+            request: Baton_V1_HostHistoryRequest,
+            response: GRPCCore.RPCWriter<Baton_V1_HostHistoryReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
+        /// Handle the "Prune" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Deletes ended requests, or says which would be deleted.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_PruneRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_PruneReply` to respond with.
+        func prune(
+            request: Baton_V1_PruneRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_PruneReply
+
+        /// Handle the "Versions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The versions that are kept of a definition, the newest first.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_VersionsRequest` message.
+        ///   - response: A response stream of `Baton_V1_VersionsReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func versions(
+            request: Baton_V1_VersionsRequest,
+            response: GRPCCore.RPCWriter<Baton_V1_VersionsReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
+        /// Handle the "Queue" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The classes of ready requests, in the order in which they start.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_QueueReply` to respond with.
+        func queue(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_QueueReply
+
+        /// Handle the "AbleHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > On how many hosts requests of definitions could start now.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_AbleHostsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_AbleHostsReply` to respond with.
+        func ableHosts(
+            request: Baton_V1_AbleHostsRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_AbleHostsReply
+
         /// Handle the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -4560,6 +5106,94 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.FindHosts.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_FindHostsRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_FindHostsReply>(),
+            handler: { request, context in
+                try await self.findHosts(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.ExplainGroups.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ExplainGroupsReply>(),
+            handler: { request, context in
+                try await self.explainGroups(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.ForgetGoneHost.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ForgetHostRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            handler: { request, context in
+                try await self.forgetGoneHost(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.HostHistory.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_HostHistoryRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_HostHistoryReply>(),
+            handler: { request, context in
+                try await self.hostHistory(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Prune.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_PruneRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_PruneReply>(),
+            handler: { request, context in
+                try await self.prune(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Versions.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_VersionsRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_VersionsReply>(),
+            handler: { request, context in
+                try await self.versions(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Queue.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_QueueReply>(),
+            handler: { request, context in
+                try await self.queue(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.AbleHosts.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_AbleHostsRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_AbleHostsReply>(),
+            handler: { request, context in
+                try await self.ableHosts(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.VerifyAudit.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_VerifyAuditReply>(),
@@ -5021,6 +5655,94 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_StandingReply> {
         let response = try await self.standing(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func findHosts(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_FindHostsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_FindHostsReply> {
+        let response = try await self.findHosts(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func explainGroups(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainGroupsReply> {
+        let response = try await self.explainGroups(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func forgetGoneHost(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ForgetHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
+        let response = try await self.forgetGoneHost(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func hostHistory(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_HostHistoryRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostHistoryReply> {
+        let response = try await self.hostHistory(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
+    }
+
+    package func prune(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_PruneRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_PruneReply> {
+        let response = try await self.prune(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func versions(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_VersionsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply> {
+        let response = try await self.versions(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
+    }
+
+    package func queue(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_QueueReply> {
+        let response = try await self.queue(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func ableHosts(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_AbleHostsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_AbleHostsReply> {
+        let response = try await self.ableHosts(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -5596,6 +6318,118 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_StandingReply> {
         return GRPCCore.ServerResponse<Baton_V1_StandingReply>(
             message: try await self.standing(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func findHosts(
+        request: GRPCCore.ServerRequest<Baton_V1_FindHostsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_FindHostsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_FindHostsReply>(
+            message: try await self.findHosts(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func explainGroups(
+        request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_ExplainGroupsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_ExplainGroupsReply>(
+            message: try await self.explainGroups(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func forgetGoneHost(
+        request: GRPCCore.ServerRequest<Baton_V1_ForgetHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
+        return GRPCCore.ServerResponse<Baton_V1_Empty>(
+            message: try await self.forgetGoneHost(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func hostHistory(
+        request: GRPCCore.ServerRequest<Baton_V1_HostHistoryRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostHistoryReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_HostHistoryReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.hostHistory(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
+        )
+    }
+
+    package func prune(
+        request: GRPCCore.ServerRequest<Baton_V1_PruneRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_PruneReply> {
+        return GRPCCore.ServerResponse<Baton_V1_PruneReply>(
+            message: try await self.prune(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func versions(
+        request: GRPCCore.ServerRequest<Baton_V1_VersionsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.versions(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
+        )
+    }
+
+    package func queue(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_QueueReply> {
+        return GRPCCore.ServerResponse<Baton_V1_QueueReply>(
+            message: try await self.queue(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func ableHosts(
+        request: GRPCCore.ServerRequest<Baton_V1_AbleHostsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_AbleHostsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_AbleHostsReply>(
+            message: try await self.ableHosts(
                 request: request.message,
                 context: context
             ),
@@ -6513,6 +7347,190 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_StandingReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_StandingReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "FindHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > A page of the hosts that match a filter.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_FindHostsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_FindHostsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_FindHostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func findHosts<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_FindHostsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_FindHostsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_FindHostsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FindHostsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "ExplainGroups" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Explain for a large fleet: hosts with the same obstacles are told together.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ExplainGroupsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func explainGroups<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ExplainGroupsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ExplainGroupsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "ForgetGoneHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Forgets a host that is gone, with all that is known of it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ForgetHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func forgetGoneHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ForgetHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "HostHistory" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > How the conditions of a host have changed, and what ran on it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_HostHistoryRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_HostHistoryRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_HostHistoryReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func hostHistory<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_HostHistoryRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_HostHistoryRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_HostHistoryReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostHistoryReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Prune" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Deletes ended requests, or says which would be deleted.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_PruneRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_PruneRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_PruneReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func prune<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_PruneRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_PruneRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_PruneReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_PruneReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Versions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The versions that are kept of a definition, the newest first.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_VersionsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_VersionsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_VersionsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func versions<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_VersionsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_VersionsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_VersionsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_VersionsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Queue" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The classes of ready requests, in the order in which they start.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_QueueReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func queue<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_QueueReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_QueueReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "AbleHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > On how many hosts requests of definitions could start now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_AbleHostsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_AbleHostsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_AbleHostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func ableHosts<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_AbleHostsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_AbleHostsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_AbleHostsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AbleHostsReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "VerifyAudit" method.
@@ -7881,6 +8899,274 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "FindHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > A page of the hosts that match a filter.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_FindHostsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_FindHostsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_FindHostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func findHosts<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_FindHostsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_FindHostsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_FindHostsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FindHostsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.FindHosts.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "ExplainGroups" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Explain for a large fleet: hosts with the same obstacles are told together.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ExplainGroupsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func explainGroups<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ExplainGroupsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ExplainGroupsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.ExplainGroups.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "ForgetGoneHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Forgets a host that is gone, with all that is known of it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ForgetHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func forgetGoneHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ForgetHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.ForgetGoneHost.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "HostHistory" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > How the conditions of a host have changed, and what ran on it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_HostHistoryRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_HostHistoryRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_HostHistoryReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func hostHistory<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_HostHistoryRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_HostHistoryRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_HostHistoryReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostHistoryReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.HostHistory.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Prune" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Deletes ended requests, or says which would be deleted.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_PruneRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_PruneRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_PruneReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func prune<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_PruneRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_PruneRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_PruneReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_PruneReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Prune.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Versions" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The versions that are kept of a definition, the newest first.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_VersionsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_VersionsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_VersionsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func versions<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_VersionsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_VersionsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_VersionsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_VersionsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Versions.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Queue" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The classes of ready requests, in the order in which they start.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_QueueReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func queue<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_QueueReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_QueueReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Queue.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "AbleHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > On how many hosts requests of definitions could start now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_AbleHostsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_AbleHostsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_AbleHostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func ableHosts<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_AbleHostsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_AbleHostsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_AbleHostsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AbleHostsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.AbleHosts.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "VerifyAudit" method.
         ///
         /// > Source IDL Documentation:
@@ -9032,6 +10318,234 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_StandingReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "FindHosts" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > A page of the hosts that match a filter.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_FindHostsRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func findHosts<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_FindHostsRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FindHostsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.findHosts(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_FindHostsRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_FindHostsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ExplainGroups" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Explain for a large fleet: hosts with the same obstacles are told together.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func explainGroups<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ExplainGroupsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.explainGroups(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ExplainGroupsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ForgetGoneHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Forgets a host that is gone, with all that is known of it.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func forgetGoneHost<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.forgetGoneHost(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ForgetHostRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "HostHistory" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > How the conditions of a host have changed, and what ran on it.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_HostHistoryRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func hostHistory<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_HostHistoryRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostHistoryReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.hostHistory(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_HostHistoryRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_HostHistoryReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Prune" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Deletes ended requests, or says which would be deleted.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_PruneRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func prune<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_PruneRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_PruneReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.prune(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_PruneRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_PruneReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Versions" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The versions that are kept of a definition, the newest first.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_VersionsRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func versions<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_VersionsRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_VersionsReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.versions(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_VersionsRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_VersionsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Queue" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The classes of ready requests, in the order in which they start.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func queue<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_QueueReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.queue(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_QueueReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "AbleHosts" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > On how many hosts requests of definitions could start now.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_AbleHostsRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func ableHosts<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_AbleHostsRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AbleHostsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.ableHosts(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_AbleHostsRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_AbleHostsReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -10345,6 +11859,266 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.standing(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "FindHosts" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > A page of the hosts that match a filter.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func findHosts<Result>(
+        _ message: Baton_V1_FindHostsRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FindHostsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_FindHostsRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.findHosts(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ExplainGroups" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Explain for a large fleet: hosts with the same obstacles are told together.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func explainGroups<Result>(
+        _ message: Baton_V1_ShowRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ExplainGroupsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ShowRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.explainGroups(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ForgetGoneHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Forgets a host that is gone, with all that is known of it.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func forgetGoneHost<Result>(
+        _ message: Baton_V1_ForgetHostRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.forgetGoneHost(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "HostHistory" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > How the conditions of a host have changed, and what ran on it.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func hostHistory<Result>(
+        _ message: Baton_V1_HostHistoryRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostHistoryReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_HostHistoryRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.hostHistory(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Prune" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Deletes ended requests, or says which would be deleted.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func prune<Result>(
+        _ message: Baton_V1_PruneRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_PruneReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_PruneRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.prune(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Versions" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The versions that are kept of a definition, the newest first.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func versions<Result>(
+        _ message: Baton_V1_VersionsRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_VersionsReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_VersionsRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.versions(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Queue" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The classes of ready requests, in the order in which they start.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func queue<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_QueueReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.queue(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "AbleHosts" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > On how many hosts requests of definitions could start now.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func ableHosts<Result>(
+        _ message: Baton_V1_AbleHostsRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AbleHostsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_AbleHostsRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.ableHosts(
             request: request,
             options: options,
             onResponse: handleResponse

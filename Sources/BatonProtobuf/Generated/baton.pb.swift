@@ -1903,11 +1903,33 @@ package nonisolated struct Baton_V1_DefinitionsReply: Sendable {
     /// How many requests of the definition's pattern there are in each state.
     package var counts: [Baton_V1_DefinitionsReply.Count] = []
 
+    /// How long a batch usually takes, in nanoseconds; not set while that is not known.
+    package var usualBatch: Int64 {
+      get {_usualBatch ?? 0}
+      set {_usualBatch = newValue}
+    }
+    /// Returns true if `usualBatch` has been explicitly set.
+    package var hasUsualBatch: Bool {self._usualBatch != nil}
+    /// Clears the value of `usualBatch`. Subsequent reads from it will return its default value.
+    package mutating func clearUsualBatch() {self._usualBatch = nil}
+
+    /// The launch time that is used of the daily allowance, in nanoseconds; set if the definition has one.
+    package var used: Int64 {
+      get {_used ?? 0}
+      set {_used = newValue}
+    }
+    /// Returns true if `used` has been explicitly set.
+    package var hasUsed: Bool {self._used != nil}
+    /// Clears the value of `used`. Subsequent reads from it will return its default value.
+    package mutating func clearUsed() {self._used = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
 
     fileprivate var _problem: String? = nil
+    fileprivate var _usualBatch: Int64? = nil
+    fileprivate var _used: Int64? = nil
   }
 
   package nonisolated struct Count: Sendable {
@@ -2799,6 +2821,28 @@ package nonisolated struct Baton_V1_ShowReply: Sendable {
   /// Clears the value of `earlierOutput`. Subsequent reads from it will return its default value.
   package mutating func clearEarlierOutput() {self._earlierOutput = nil}
 
+  /// Which version of its definition the request runs, and the newest one; not set if that version is not kept.
+  package var version: Int64 {
+    get {_version ?? 0}
+    set {_version = newValue}
+  }
+  /// Returns true if `version` has been explicitly set.
+  package var hasVersion: Bool {self._version != nil}
+  /// Clears the value of `version`. Subsequent reads from it will return its default value.
+  package mutating func clearVersion() {self._version = nil}
+
+  package var newestVersion: Int64 {
+    get {_newestVersion ?? 0}
+    set {_newestVersion = newValue}
+  }
+  /// Returns true if `newestVersion` has been explicitly set.
+  package var hasNewestVersion: Bool {self._newestVersion != nil}
+  /// Clears the value of `newestVersion`. Subsequent reads from it will return its default value.
+  package mutating func clearNewestVersion() {self._newestVersion = nil}
+
+  /// How the running launch has made progress, as far as the coordinator that serves its host has seen.
+  package var curve: [Baton_V1_ProgressPoint] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2807,6 +2851,24 @@ package nonisolated struct Baton_V1_ShowReply: Sendable {
   fileprivate var _position: Int64? = nil
   fileprivate var _waiting: Baton_V1_Request? = nil
   fileprivate var _earlierOutput: Int64? = nil
+  fileprivate var _version: Int64? = nil
+  fileprivate var _newestVersion: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_ProgressPoint: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var at: Int64 = 0
+
+  package var batches: Int64 = 0
+
+  package var units: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct Baton_V1_ListRequest: Sendable {
@@ -3623,6 +3685,520 @@ package nonisolated struct Baton_V1_ForgetHostRequest: Sendable {
   package var host: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_FindHostsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// A host's name, in which * stands for any characters; not set for all hosts.
+  package var pattern: String {
+    get {_pattern ?? String()}
+    set {_pattern = newValue}
+  }
+  /// Returns true if `pattern` has been explicitly set.
+  package var hasPattern: Bool {self._pattern != nil}
+  /// Clears the value of `pattern`. Subsequent reads from it will return its default value.
+  package mutating func clearPattern() {self._pattern = nil}
+
+  package var states: [String] = []
+
+  /// Labels that a host must have: NAME=VALUE, or NAME for any value.
+  package var labels: [String] = []
+
+  /// Conditions that a host must have, such as onBattery.
+  package var conditions: [String] = []
+
+  /// The last host of the page before; not set for the first page.
+  package var after: String {
+    get {_after ?? String()}
+    set {_after = newValue}
+  }
+  /// Returns true if `after` has been explicitly set.
+  package var hasAfter: Bool {self._after != nil}
+  /// Clears the value of `after`. Subsequent reads from it will return its default value.
+  package mutating func clearAfter() {self._after = nil}
+
+  package var limit: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _pattern: String? = nil
+  fileprivate var _after: String? = nil
+}
+
+package nonisolated struct Baton_V1_FindHostsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var hosts: [Baton_V1_HostsReply.Host] = []
+
+  /// Whether more hosts match.
+  package var hasMore_p: Bool = false
+
+  /// How many hosts match in all, by their states and conditions; in the first page only.
+  package var total: Int64 {
+    get {_total ?? 0}
+    set {_total = newValue}
+  }
+  /// Returns true if `total` has been explicitly set.
+  package var hasTotal: Bool {self._total != nil}
+  /// Clears the value of `total`. Subsequent reads from it will return its default value.
+  package mutating func clearTotal() {self._total = nil}
+
+  package var states: [Baton_V1_FindHostsReply.Count] = []
+
+  package var conditions: [Baton_V1_FindHostsReply.Count] = []
+
+  package var slots: Int64 = 0
+
+  package var usedSlots: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Count: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var name: String = String()
+
+    package var count: Int64 = 0
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
+  package init() {}
+
+  fileprivate var _total: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_ExplainGroupsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Everything except the obstacles of hosts. It has the obstacles of the first host of each group.
+  package var explanation: Baton_V1_ExplainReply {
+    get {_explanation ?? Baton_V1_ExplainReply()}
+    set {_explanation = newValue}
+  }
+  /// Returns true if `explanation` has been explicitly set.
+  package var hasExplanation: Bool {self._explanation != nil}
+  /// Clears the value of `explanation`. Subsequent reads from it will return its default value.
+  package mutating func clearExplanation() {self._explanation = nil}
+
+  /// How many hosts there are.
+  package var hosts: Int64 = 0
+
+  package var rows: [Baton_V1_ExplainGroupsReply.Row] = []
+
+  /// The groups that are nearest to taking the request, and how many others there are.
+  package var groups: [Baton_V1_ExplainGroupsReply.Group] = []
+
+  package var moreGroups: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Row: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var code: String = String()
+
+    /// How many hosts have the obstacle, and on how many it is the only one.
+    package var hosts: Int64 = 0
+
+    package var alone: Int64 = 0
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
+  package nonisolated struct Group: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var codes: [String] = []
+
+    /// The first hosts of the group.
+    package var names: [String] = []
+
+    package var hosts: Int64 = 0
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
+  package init() {}
+
+  fileprivate var _explanation: Baton_V1_ExplainReply? = nil
+}
+
+package nonisolated struct Baton_V1_HostHistoryRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var host: String = String()
+
+  /// The beginning, in nanoseconds since 1970.
+  package var since: Int64 = 0
+
+  package var limit: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_HostHistoryReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var changes: [Baton_V1_HostHistoryReply.Change] = []
+
+  package var launches: [Baton_V1_HostHistoryReply.Ran] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Change: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var number: Int64 = 0
+
+    package var at: Int64 = 0
+
+    package var condition: String = String()
+
+    /// Not set if the condition is unknown since then.
+    package var value: String {
+      get {_value ?? String()}
+      set {_value = newValue}
+    }
+    /// Returns true if `value` has been explicitly set.
+    package var hasValue: Bool {self._value != nil}
+    /// Clears the value of `value`. Subsequent reads from it will return its default value.
+    package mutating func clearValue() {self._value = nil}
+
+    package var source: String = String()
+
+    package var raw: String = String()
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _value: String? = nil
+  }
+
+  package nonisolated struct Ran: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var request: Int64 = 0
+
+    package var identifier: String = String()
+
+    package var number: Int64 = 0
+
+    package var shard: Int32 = 0
+
+    package var launch: Int32 = 0
+
+    package var startedAt: Int64 = 0
+
+    package var endedAt: Int64 {
+      get {_endedAt ?? 0}
+      set {_endedAt = newValue}
+    }
+    /// Returns true if `endedAt` has been explicitly set.
+    package var hasEndedAt: Bool {self._endedAt != nil}
+    /// Clears the value of `endedAt`. Subsequent reads from it will return its default value.
+    package mutating func clearEndedAt() {self._endedAt = nil}
+
+    package var outcome: String {
+      get {_outcome ?? String()}
+      set {_outcome = newValue}
+    }
+    /// Returns true if `outcome` has been explicitly set.
+    package var hasOutcome: Bool {self._outcome != nil}
+    /// Clears the value of `outcome`. Subsequent reads from it will return its default value.
+    package mutating func clearOutcome() {self._outcome = nil}
+
+    package var reason: String {
+      get {_reason ?? String()}
+      set {_reason = newValue}
+    }
+    /// Returns true if `reason` has been explicitly set.
+    package var hasReason: Bool {self._reason != nil}
+    /// Clears the value of `reason`. Subsequent reads from it will return its default value.
+    package mutating func clearReason() {self._reason = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _endedAt: Int64? = nil
+    fileprivate var _outcome: String? = nil
+    fileprivate var _reason: String? = nil
+  }
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_PruneRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var pattern: String {
+    get {_pattern ?? String()}
+    set {_pattern = newValue}
+  }
+  /// Returns true if `pattern` has been explicitly set.
+  package var hasPattern: Bool {self._pattern != nil}
+  /// Clears the value of `pattern`. Subsequent reads from it will return its default value.
+  package mutating func clearPattern() {self._pattern = nil}
+
+  package var states: [String] = []
+
+  /// How long ago the requests must have ended, in nanoseconds.
+  package var endedFor: Int64 = 0
+
+  /// Whether nothing is deleted.
+  package var isRehearsal: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _pattern: String? = nil
+}
+
+package nonisolated struct Baton_V1_PruneReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var counts: [Baton_V1_DefinitionsReply.Count] = []
+
+  /// Whether more requests match than one call deletes.
+  package var hasMore_p: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_VersionsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var pattern: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_VersionsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var versions: [Baton_V1_VersionsReply.Version] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Version: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var number: Int64 = 0
+
+    package var definition: Int64 = 0
+
+    /// The definition in Baton's own JSON.
+    package var json: Data = Data()
+
+    package var appliedAt: Int64 = 0
+
+    package var appliedBy: String = String()
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_QueueReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var classes: [Baton_V1_QueueReply.Class] = []
+
+  /// How many classes come after these.
+  package var moreClasses: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Next: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var request: Int64 = 0
+
+    package var identifier: String = String()
+
+    package var number: Int64 = 0
+
+    package var shard: Int32 = 0
+
+    package var readyAt: Int64 {
+      get {_readyAt ?? 0}
+      set {_readyAt = newValue}
+    }
+    /// Returns true if `readyAt` has been explicitly set.
+    package var hasReadyAt: Bool {self._readyAt != nil}
+    /// Clears the value of `readyAt`. Subsequent reads from it will return its default value.
+    package mutating func clearReadyAt() {self._readyAt = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _readyAt: Int64? = nil
+  }
+
+  package nonisolated struct Class: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var pattern: String = String()
+
+    package var priority: String = String()
+
+    /// The priority that counts because the first request has waited long; not set if it is the same.
+    package var countsAs: String {
+      get {_countsAs ?? String()}
+      set {_countsAs = newValue}
+    }
+    /// Returns true if `countsAs` has been explicitly set.
+    package var hasCountsAs: Bool {self._countsAs != nil}
+    /// Clears the value of `countsAs`. Subsequent reads from it will return its default value.
+    package mutating func clearCountsAs() {self._countsAs = nil}
+
+    package var hasRecentUse_p: Bool = false
+
+    /// More than 10,000 if it is 10,001.
+    package var ready: Int64 = 0
+
+    package var oldest: Int64 {
+      get {_oldest ?? 0}
+      set {_oldest = newValue}
+    }
+    /// Returns true if `oldest` has been explicitly set.
+    package var hasOldest: Bool {self._oldest != nil}
+    /// Clears the value of `oldest`. Subsequent reads from it will return its default value.
+    package mutating func clearOldest() {self._oldest = nil}
+
+    /// What keeps the first request from starting; not set if some host can take it.
+    package var obstacle: String {
+      get {_obstacle ?? String()}
+      set {_obstacle = newValue}
+    }
+    /// Returns true if `obstacle` has been explicitly set.
+    package var hasObstacle: Bool {self._obstacle != nil}
+    /// Clears the value of `obstacle`. Subsequent reads from it will return its default value.
+    package mutating func clearObstacle() {self._obstacle = nil}
+
+    /// On how many hosts that obstacle stands; not set for an obstacle of the fleet.
+    package var obstacleHosts: Int64 {
+      get {_obstacleHosts ?? 0}
+      set {_obstacleHosts = newValue}
+    }
+    /// Returns true if `obstacleHosts` has been explicitly set.
+    package var hasObstacleHosts: Bool {self._obstacleHosts != nil}
+    /// Clears the value of `obstacleHosts`. Subsequent reads from it will return its default value.
+    package mutating func clearObstacleHosts() {self._obstacleHosts = nil}
+
+    package var next: [Baton_V1_QueueReply.Next] = []
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _countsAs: String? = nil
+    fileprivate var _oldest: Int64? = nil
+    fileprivate var _obstacle: String? = nil
+    fileprivate var _obstacleHosts: Int64? = nil
+  }
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_AbleHostsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Definitions in Baton's own JSON.
+  package var definitions: [Data] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_AbleHostsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var able: [Baton_V1_AbleHostsReply.Able] = []
+
+  package var hosts: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Able: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var now: Int64 = 0
+
+    /// Hosts that could take it some time, as they are configured.
+    package var ever: Int64 = 0
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
 
   package init() {}
 }
@@ -6970,7 +7546,7 @@ nonisolated extension Baton_V1_DefinitionsReply: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_DefinitionsReply.protoMessageName + ".Applied"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}json\0\u{3}applied_at\0\u{1}problem\0\u{1}counts\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}json\0\u{3}applied_at\0\u{1}problem\0\u{1}counts\0\u{3}usual_batch\0\u{1}used\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6982,6 +7558,8 @@ nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, 
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.appliedAt) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self._problem) }()
       case 4: try { try decoder.decodeRepeatedMessageField(value: &self.counts) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._usualBatch) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self._used) }()
       default: break
       }
     }
@@ -7004,6 +7582,12 @@ nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, 
     if !self.counts.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.counts, fieldNumber: 4)
     }
+    try { if let v = self._usualBatch {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._used {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -7012,6 +7596,8 @@ nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, 
     if lhs.appliedAt != rhs.appliedAt {return false}
     if lhs._problem != rhs._problem {return false}
     if lhs.counts != rhs.counts {return false}
+    if lhs._usualBatch != rhs._usualBatch {return false}
+    if lhs._used != rhs._used {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -8284,7 +8870,7 @@ nonisolated extension Baton_V1_Poke: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ShowReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0\u{1}pokes\0\u{1}position\0\u{2}#waiting\0\u{3}earlier_output\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0\u{1}pokes\0\u{1}position\0\u{2}#waiting\0\u{3}earlier_output\0\u{1}version\0\u{3}newest_version\0\u{1}curve\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -8299,6 +8885,9 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
       case 5: try { try decoder.decodeSingularInt64Field(value: &self._position) }()
       case 40: try { try decoder.decodeSingularMessageField(value: &self._waiting) }()
       case 41: try { try decoder.decodeSingularInt64Field(value: &self._earlierOutput) }()
+      case 42: try { try decoder.decodeSingularInt64Field(value: &self._version) }()
+      case 43: try { try decoder.decodeSingularInt64Field(value: &self._newestVersion) }()
+      case 44: try { try decoder.decodeRepeatedMessageField(value: &self.curve) }()
       default: break
       }
     }
@@ -8330,6 +8919,15 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     try { if let v = self._earlierOutput {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 41)
     } }()
+    try { if let v = self._version {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 42)
+    } }()
+    try { if let v = self._newestVersion {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 43)
+    } }()
+    if !self.curve.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.curve, fieldNumber: 44)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -8341,6 +8939,49 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs._position != rhs._position {return false}
     if lhs._waiting != rhs._waiting {return false}
     if lhs._earlierOutput != rhs._earlierOutput {return false}
+    if lhs._version != rhs._version {return false}
+    if lhs._newestVersion != rhs._newestVersion {return false}
+    if lhs.curve != rhs.curve {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ProgressPoint: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ProgressPoint"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}at\0\u{1}batches\0\u{1}units\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.at) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.batches) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.units) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.at != 0 {
+      try visitor.visitSingularInt64Field(value: self.at, fieldNumber: 1)
+    }
+    if self.batches != 0 {
+      try visitor.visitSingularInt64Field(value: self.batches, fieldNumber: 2)
+    }
+    if self.units != 0 {
+      try visitor.visitSingularInt64Field(value: self.units, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ProgressPoint, rhs: Baton_V1_ProgressPoint) -> Bool {
+    if lhs.at != rhs.at {return false}
+    if lhs.batches != rhs.batches {return false}
+    if lhs.units != rhs.units {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9527,6 +10168,963 @@ nonisolated extension Baton_V1_ForgetHostRequest: SwiftProtobuf.Message, SwiftPr
 
   package static func ==(lhs: Baton_V1_ForgetHostRequest, rhs: Baton_V1_ForgetHostRequest) -> Bool {
     if lhs.host != rhs.host {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_FindHostsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".FindHostsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}states\0\u{1}labels\0\u{1}conditions\0\u{1}after\0\u{1}limit\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self._pattern) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.states) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.labels) }()
+      case 4: try { try decoder.decodeRepeatedStringField(value: &self.conditions) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._after) }()
+      case 6: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._pattern {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 1)
+    } }()
+    if !self.states.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.states, fieldNumber: 2)
+    }
+    if !self.labels.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.labels, fieldNumber: 3)
+    }
+    if !self.conditions.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.conditions, fieldNumber: 4)
+    }
+    try { if let v = self._after {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    if self.limit != 0 {
+      try visitor.visitSingularInt32Field(value: self.limit, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_FindHostsRequest, rhs: Baton_V1_FindHostsRequest) -> Bool {
+    if lhs._pattern != rhs._pattern {return false}
+    if lhs.states != rhs.states {return false}
+    if lhs.labels != rhs.labels {return false}
+    if lhs.conditions != rhs.conditions {return false}
+    if lhs._after != rhs._after {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_FindHostsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".FindHostsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hosts\0\u{3}has_more\0\u{1}total\0\u{1}states\0\u{1}conditions\0\u{1}slots\0\u{3}used_slots\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.hosts) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.hasMore_p) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._total) }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.states) }()
+      case 5: try { try decoder.decodeRepeatedMessageField(value: &self.conditions) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.slots) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self.usedSlots) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.hosts.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.hosts, fieldNumber: 1)
+    }
+    if self.hasMore_p != false {
+      try visitor.visitSingularBoolField(value: self.hasMore_p, fieldNumber: 2)
+    }
+    try { if let v = self._total {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
+    if !self.states.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.states, fieldNumber: 4)
+    }
+    if !self.conditions.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.conditions, fieldNumber: 5)
+    }
+    if self.slots != 0 {
+      try visitor.visitSingularInt64Field(value: self.slots, fieldNumber: 6)
+    }
+    if self.usedSlots != 0 {
+      try visitor.visitSingularInt64Field(value: self.usedSlots, fieldNumber: 7)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_FindHostsReply, rhs: Baton_V1_FindHostsReply) -> Bool {
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.hasMore_p != rhs.hasMore_p {return false}
+    if lhs._total != rhs._total {return false}
+    if lhs.states != rhs.states {return false}
+    if lhs.conditions != rhs.conditions {return false}
+    if lhs.slots != rhs.slots {return false}
+    if lhs.usedSlots != rhs.usedSlots {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_FindHostsReply.Count: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_FindHostsReply.protoMessageName + ".Count"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}count\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.count) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if self.count != 0 {
+      try visitor.visitSingularInt64Field(value: self.count, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_FindHostsReply.Count, rhs: Baton_V1_FindHostsReply.Count) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.count != rhs.count {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ExplainGroupsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ExplainGroupsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}explanation\0\u{1}hosts\0\u{1}rows\0\u{1}groups\0\u{3}more_groups\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._explanation) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.hosts) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.rows) }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.groups) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.moreGroups) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._explanation {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if self.hosts != 0 {
+      try visitor.visitSingularInt64Field(value: self.hosts, fieldNumber: 2)
+    }
+    if !self.rows.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.rows, fieldNumber: 3)
+    }
+    if !self.groups.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.groups, fieldNumber: 4)
+    }
+    if self.moreGroups != 0 {
+      try visitor.visitSingularInt64Field(value: self.moreGroups, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ExplainGroupsReply, rhs: Baton_V1_ExplainGroupsReply) -> Bool {
+    if lhs._explanation != rhs._explanation {return false}
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.rows != rhs.rows {return false}
+    if lhs.groups != rhs.groups {return false}
+    if lhs.moreGroups != rhs.moreGroups {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ExplainGroupsReply.Row: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_ExplainGroupsReply.protoMessageName + ".Row"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}hosts\0\u{1}alone\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.code) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.hosts) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.alone) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.code.isEmpty {
+      try visitor.visitSingularStringField(value: self.code, fieldNumber: 1)
+    }
+    if self.hosts != 0 {
+      try visitor.visitSingularInt64Field(value: self.hosts, fieldNumber: 2)
+    }
+    if self.alone != 0 {
+      try visitor.visitSingularInt64Field(value: self.alone, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ExplainGroupsReply.Row, rhs: Baton_V1_ExplainGroupsReply.Row) -> Bool {
+    if lhs.code != rhs.code {return false}
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.alone != rhs.alone {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ExplainGroupsReply.Group: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_ExplainGroupsReply.protoMessageName + ".Group"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}codes\0\u{1}names\0\u{1}hosts\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedStringField(value: &self.codes) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.names) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.hosts) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.codes.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.codes, fieldNumber: 1)
+    }
+    if !self.names.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.names, fieldNumber: 2)
+    }
+    if self.hosts != 0 {
+      try visitor.visitSingularInt64Field(value: self.hosts, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ExplainGroupsReply.Group, rhs: Baton_V1_ExplainGroupsReply.Group) -> Bool {
+    if lhs.codes != rhs.codes {return false}
+    if lhs.names != rhs.names {return false}
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_HostHistoryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".HostHistoryRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}since\0\u{1}limit\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.since) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    }
+    if self.since != 0 {
+      try visitor.visitSingularInt64Field(value: self.since, fieldNumber: 2)
+    }
+    if self.limit != 0 {
+      try visitor.visitSingularInt32Field(value: self.limit, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_HostHistoryRequest, rhs: Baton_V1_HostHistoryRequest) -> Bool {
+    if lhs.host != rhs.host {return false}
+    if lhs.since != rhs.since {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_HostHistoryReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".HostHistoryReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}changes\0\u{1}launches\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.changes) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.launches) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.changes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.changes, fieldNumber: 1)
+    }
+    if !self.launches.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.launches, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_HostHistoryReply, rhs: Baton_V1_HostHistoryReply) -> Bool {
+    if lhs.changes != rhs.changes {return false}
+    if lhs.launches != rhs.launches {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_HostHistoryReply.Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_HostHistoryReply.protoMessageName + ".Change"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}at\0\u{1}condition\0\u{1}value\0\u{1}source\0\u{1}raw\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.at) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.condition) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._value) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.source) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.raw) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 1)
+    }
+    if self.at != 0 {
+      try visitor.visitSingularInt64Field(value: self.at, fieldNumber: 2)
+    }
+    if !self.condition.isEmpty {
+      try visitor.visitSingularStringField(value: self.condition, fieldNumber: 3)
+    }
+    try { if let v = self._value {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    if !self.source.isEmpty {
+      try visitor.visitSingularStringField(value: self.source, fieldNumber: 5)
+    }
+    if !self.raw.isEmpty {
+      try visitor.visitSingularStringField(value: self.raw, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_HostHistoryReply.Change, rhs: Baton_V1_HostHistoryReply.Change) -> Bool {
+    if lhs.number != rhs.number {return false}
+    if lhs.at != rhs.at {return false}
+    if lhs.condition != rhs.condition {return false}
+    if lhs._value != rhs._value {return false}
+    if lhs.source != rhs.source {return false}
+    if lhs.raw != rhs.raw {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_HostHistoryReply.Ran: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_HostHistoryReply.protoMessageName + ".Ran"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}identifier\0\u{1}number\0\u{1}shard\0\u{1}launch\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.request) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.shard) }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.launch) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.startedAt) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self._endedAt) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self._outcome) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self._reason) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.request != 0 {
+      try visitor.visitSingularInt64Field(value: self.request, fieldNumber: 1)
+    }
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 2)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 3)
+    }
+    if self.shard != 0 {
+      try visitor.visitSingularInt32Field(value: self.shard, fieldNumber: 4)
+    }
+    if self.launch != 0 {
+      try visitor.visitSingularInt32Field(value: self.launch, fieldNumber: 5)
+    }
+    if self.startedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.startedAt, fieldNumber: 6)
+    }
+    try { if let v = self._endedAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._outcome {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._reason {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 9)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_HostHistoryReply.Ran, rhs: Baton_V1_HostHistoryReply.Ran) -> Bool {
+    if lhs.request != rhs.request {return false}
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.shard != rhs.shard {return false}
+    if lhs.launch != rhs.launch {return false}
+    if lhs.startedAt != rhs.startedAt {return false}
+    if lhs._endedAt != rhs._endedAt {return false}
+    if lhs._outcome != rhs._outcome {return false}
+    if lhs._reason != rhs._reason {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_PruneRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".PruneRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}states\0\u{3}ended_for\0\u{3}is_rehearsal\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self._pattern) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.states) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.endedFor) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.isRehearsal) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._pattern {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 1)
+    } }()
+    if !self.states.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.states, fieldNumber: 2)
+    }
+    if self.endedFor != 0 {
+      try visitor.visitSingularInt64Field(value: self.endedFor, fieldNumber: 3)
+    }
+    if self.isRehearsal != false {
+      try visitor.visitSingularBoolField(value: self.isRehearsal, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_PruneRequest, rhs: Baton_V1_PruneRequest) -> Bool {
+    if lhs._pattern != rhs._pattern {return false}
+    if lhs.states != rhs.states {return false}
+    if lhs.endedFor != rhs.endedFor {return false}
+    if lhs.isRehearsal != rhs.isRehearsal {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_PruneReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".PruneReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}counts\0\u{3}has_more\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.counts) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.hasMore_p) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.counts.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.counts, fieldNumber: 1)
+    }
+    if self.hasMore_p != false {
+      try visitor.visitSingularBoolField(value: self.hasMore_p, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_PruneReply, rhs: Baton_V1_PruneReply) -> Bool {
+    if lhs.counts != rhs.counts {return false}
+    if lhs.hasMore_p != rhs.hasMore_p {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_VersionsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".VersionsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.pattern) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.pattern.isEmpty {
+      try visitor.visitSingularStringField(value: self.pattern, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_VersionsRequest, rhs: Baton_V1_VersionsRequest) -> Bool {
+    if lhs.pattern != rhs.pattern {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_VersionsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".VersionsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}versions\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.versions) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.versions.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.versions, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_VersionsReply, rhs: Baton_V1_VersionsReply) -> Bool {
+    if lhs.versions != rhs.versions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_VersionsReply.Version: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_VersionsReply.protoMessageName + ".Version"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}definition\0\u{1}json\0\u{3}applied_at\0\u{3}applied_by\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.definition) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.json) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.appliedAt) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.appliedBy) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 1)
+    }
+    if self.definition != 0 {
+      try visitor.visitSingularInt64Field(value: self.definition, fieldNumber: 2)
+    }
+    if !self.json.isEmpty {
+      try visitor.visitSingularBytesField(value: self.json, fieldNumber: 3)
+    }
+    if self.appliedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.appliedAt, fieldNumber: 4)
+    }
+    if !self.appliedBy.isEmpty {
+      try visitor.visitSingularStringField(value: self.appliedBy, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_VersionsReply.Version, rhs: Baton_V1_VersionsReply.Version) -> Bool {
+    if lhs.number != rhs.number {return false}
+    if lhs.definition != rhs.definition {return false}
+    if lhs.json != rhs.json {return false}
+    if lhs.appliedAt != rhs.appliedAt {return false}
+    if lhs.appliedBy != rhs.appliedBy {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_QueueReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".QueueReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}classes\0\u{3}more_classes\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.classes) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.moreClasses) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.classes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.classes, fieldNumber: 1)
+    }
+    if self.moreClasses != 0 {
+      try visitor.visitSingularInt64Field(value: self.moreClasses, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_QueueReply, rhs: Baton_V1_QueueReply) -> Bool {
+    if lhs.classes != rhs.classes {return false}
+    if lhs.moreClasses != rhs.moreClasses {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_QueueReply.Next: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_QueueReply.protoMessageName + ".Next"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}identifier\0\u{1}number\0\u{1}shard\0\u{3}ready_at\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.request) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.shard) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._readyAt) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.request != 0 {
+      try visitor.visitSingularInt64Field(value: self.request, fieldNumber: 1)
+    }
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 2)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 3)
+    }
+    if self.shard != 0 {
+      try visitor.visitSingularInt32Field(value: self.shard, fieldNumber: 4)
+    }
+    try { if let v = self._readyAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_QueueReply.Next, rhs: Baton_V1_QueueReply.Next) -> Bool {
+    if lhs.request != rhs.request {return false}
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.shard != rhs.shard {return false}
+    if lhs._readyAt != rhs._readyAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_QueueReply.Class: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_QueueReply.protoMessageName + ".Class"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}priority\0\u{3}counts_as\0\u{3}has_recent_use\0\u{1}ready\0\u{1}oldest\0\u{1}obstacle\0\u{3}obstacle_hosts\0\u{1}next\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.pattern) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.priority) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._countsAs) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.hasRecentUse_p) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.ready) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self._oldest) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._obstacle) }()
+      case 8: try { try decoder.decodeSingularInt64Field(value: &self._obstacleHosts) }()
+      case 9: try { try decoder.decodeRepeatedMessageField(value: &self.next) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.pattern.isEmpty {
+      try visitor.visitSingularStringField(value: self.pattern, fieldNumber: 1)
+    }
+    if !self.priority.isEmpty {
+      try visitor.visitSingularStringField(value: self.priority, fieldNumber: 2)
+    }
+    try { if let v = self._countsAs {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    if self.hasRecentUse_p != false {
+      try visitor.visitSingularBoolField(value: self.hasRecentUse_p, fieldNumber: 4)
+    }
+    if self.ready != 0 {
+      try visitor.visitSingularInt64Field(value: self.ready, fieldNumber: 5)
+    }
+    try { if let v = self._oldest {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._obstacle {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._obstacleHosts {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 8)
+    } }()
+    if !self.next.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.next, fieldNumber: 9)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_QueueReply.Class, rhs: Baton_V1_QueueReply.Class) -> Bool {
+    if lhs.pattern != rhs.pattern {return false}
+    if lhs.priority != rhs.priority {return false}
+    if lhs._countsAs != rhs._countsAs {return false}
+    if lhs.hasRecentUse_p != rhs.hasRecentUse_p {return false}
+    if lhs.ready != rhs.ready {return false}
+    if lhs._oldest != rhs._oldest {return false}
+    if lhs._obstacle != rhs._obstacle {return false}
+    if lhs._obstacleHosts != rhs._obstacleHosts {return false}
+    if lhs.next != rhs.next {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_AbleHostsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AbleHostsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}definitions\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedBytesField(value: &self.definitions) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.definitions.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.definitions, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AbleHostsRequest, rhs: Baton_V1_AbleHostsRequest) -> Bool {
+    if lhs.definitions != rhs.definitions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_AbleHostsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AbleHostsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}able\0\u{1}hosts\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.able) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.hosts) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.able.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.able, fieldNumber: 1)
+    }
+    if self.hosts != 0 {
+      try visitor.visitSingularInt64Field(value: self.hosts, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AbleHostsReply, rhs: Baton_V1_AbleHostsReply) -> Bool {
+    if lhs.able != rhs.able {return false}
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_AbleHostsReply.Able: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_AbleHostsReply.protoMessageName + ".Able"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}now\0\u{1}ever\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.now) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.ever) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.now != 0 {
+      try visitor.visitSingularInt64Field(value: self.now, fieldNumber: 1)
+    }
+    if self.ever != 0 {
+      try visitor.visitSingularInt64Field(value: self.ever, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AbleHostsReply.Able, rhs: Baton_V1_AbleHostsReply.Able) -> Bool {
+    if lhs.now != rhs.now {return false}
+    if lhs.ever != rhs.ever {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

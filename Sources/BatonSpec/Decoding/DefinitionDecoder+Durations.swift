@@ -7,6 +7,7 @@ extension DefinitionDecoder {
     definition.closingWindow = duration(fields["closingWindow"], in: Definition.Limits.closingWindow)
     definition.stallAfter = duration(fields["stallAfter"], in: Definition.Limits.stallAfter)
     definition.dailyAllowance = duration(fields["dailyAllowance"], in: Definition.Limits.dailyAllowance)
+    definition.retention = duration(fields["retention"], in: Definition.Limits.retention)
     definition.pokeSpacing = duration(fields["pokeSpacing"], in: Definition.Limits.pokeSpacing)
   }
 

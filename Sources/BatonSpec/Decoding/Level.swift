@@ -20,7 +20,8 @@ enum Level: String, CaseIterable {
         "requiredResources", "gpu", "requiredLabels", "preferredLabels", "requiresIdle", "slots", "strategy",
         "priority",
         "budget", "closingWindow",
-        "stallAfter", "dailyAllowance", "retry", "maxRunning", "pendingLimit", "allowFrequent", "earliestBeginDate",
+        "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit", "allowFrequent",
+        "earliestBeginDate",
         "repeat", "pokeSpacing", "work",
       ]
     case .gpu: ["count", "memory"]

@@ -73,6 +73,7 @@ private struct FieldWriter {
     add("closingWindow", definition.closingWindow)
     add("stallAfter", definition.stallAfter)
     add("dailyAllowance", definition.dailyAllowance)
+    add("retention", definition.retention)
     add("retry", retry(definition.retry))
     add("maxRunning", definition.maxRunning)
     add("pendingLimit", definition.pendingLimit)

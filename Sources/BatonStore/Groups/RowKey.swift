@@ -55,11 +55,15 @@ enum RowKey: Hashable {
   case lockedPattern(Int64)
   case patternNamed(IdentifierPattern)
   case definition(DefinitionID)
+  /// The versions that are kept of the pattern with this number.
+  case versions(Int64)
   /// All patterns, definitions and shares.
   case allDefinitions
   /// The host with this name or number, and its evictions.
   case host(HostName)
   case hostRow(Int64)
+  /// The changes of the conditions of the host with this number, up to a number.
+  case conditions(Int64, upTo: Int64)
   /// The hosts whose coordinator does not live.
   case orphans
   case submission(String)
@@ -121,12 +125,13 @@ struct HeldRows {
     case .spread(let id):
       return keys.contains(.shards(id)) || keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .output(let launch): return ownRequests.contains(launch.request)
-    case .hostRow(let id): return ownHosts.contains(id)
+    case .hostRow(let id), .conditions(let id, _): return ownHosts.contains(id)
     case .pattern(let id): return keys.contains(.lockedPattern(id)) || keys.contains(.allDefinitions)
     case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
     case .everything, .tenures, .identifier, .ready, .due, .launchesOn, .unfinished, .unfinishedOf, .exampleOf,
-      .allDefinitions, .host, .orphans, .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:
+      .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities, .credentials, .audit,
+      .oldAudit:
       return false
     }
   }

@@ -121,7 +121,9 @@ extension RowLoader {
     case .patternNamed(let name): named.patterns.append(name.rawValue)
     case .definition(let id): definitions.insert(id.rawValue)
     case .host(let name): named.hosts.append(name.rawValue)
-    case .hostRow(let id): holdHost(id)
+    case .hostRow(let id), .conditions(let id, _): holdHost(id)
+    // The pattern is changed only by a group that has locked everything.
+    case .versions: break
     case .identities: lock(.identities, 0)
     case .credentials: lock(.credentials, 0)
     case .audit, .oldAudit: lock(.audit, 0)

@@ -222,6 +222,9 @@ extension RowLoader {
     case .output(let launch):
       load(
         "output", "request = ?1 AND launch = ?2", .integer(launch.request.rawValue), .integer(launch.number))
+    case .versions(let pattern): load("definition_version", "pattern = ?1", .integer(pattern))
+    case .conditions(let host, let last):
+      load("condition_change", "host = ?1 AND number <= ?2", .integer(host), .integer(last))
     case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .unfinished,
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .definition, .host, .hostRow, .orphans, .exampleOf,
       .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards:

@@ -116,6 +116,52 @@ enum PostgresSchema {
       END $$
       """,
     ],
+    // Histories of hosts and versions of definitions. An earlier version leaves them alone.
+    [
+      """
+      ALTER TABLE host
+        ADD COLUMN IF NOT EXISTS gone_at bigint,
+        ADD COLUMN IF NOT EXISTS is_forgotten bigint NOT NULL DEFAULT 0 CHECK (is_forgotten IN (0, 1)),
+        ADD COLUMN IF NOT EXISTS changes bigint NOT NULL DEFAULT 0 CHECK (changes >= 0)
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS host_gone ON host (coalesce(gone_at, 0))
+        WHERE incarnation IS NULL AND is_forgotten = 0
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS condition_change (
+        host bigint NOT NULL,
+        number bigint NOT NULL CHECK (number >= 1),
+        at bigint NOT NULL,
+        steady bigint NOT NULL,
+        condition text COLLATE "C" NOT NULL,
+        value text COLLATE "C",
+        source text COLLATE "C" NOT NULL,
+        raw text COLLATE "C" NOT NULL,
+        PRIMARY KEY (host, number)
+      ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "CREATE INDEX IF NOT EXISTS condition_change_steady ON condition_change (steady)",
+      """
+      CREATE INDEX IF NOT EXISTS launch_of_host ON launch (host, started_at)
+        WHERE ended_at - started_at >= 1000000000
+      """,
+      "ALTER TABLE pattern ADD COLUMN IF NOT EXISTS retention bigint CHECK (retention >= 0)",
+      """
+      CREATE TABLE IF NOT EXISTS definition_version (
+        pattern bigint NOT NULL,
+        number bigint NOT NULL CHECK (number >= 1),
+        definition bigint NOT NULL,
+        applied_at bigint NOT NULL,
+        applied_by text COLLATE "C" NOT NULL,
+        PRIMARY KEY (pattern, number)
+      )
+      """,
+      """
+      INSERT INTO definition_version SELECT id, 1, definition, applied_at, '' FROM pattern
+        WHERE definition IS NOT NULL ON CONFLICT DO NOTHING
+      """,
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

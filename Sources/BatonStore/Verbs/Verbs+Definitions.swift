@@ -59,7 +59,7 @@ extension Verbs {
   }
 
   package func apply(
-    _ definitions: [Definition], seeds: [TraceContext], at now: Moment
+    _ definitions: [Definition], seeds: [TraceContext], by principal: String = "", at now: Moment
   ) throws -> [AppliedDefinition] {
     guard seeds.count == definitions.count else {
       throw StoreError(.refused, "apply got \(definitions.count) definitions and \(seeds.count) seeds")
@@ -68,7 +68,7 @@ extension Verbs {
     try need(.allDefinitions)
     try refuseOverlaps(of: definitions)
     return try zip(definitions, seeds).map { definition, seed in
-      var applied = try store(definition, at: now)
+      var applied = try store(definition, by: principal, at: now)
       applied.submitted = try submitFirst(of: definition, as: applied.id, seed: seed, at: now)
       return applied
     }
@@ -112,13 +112,13 @@ extension Verbs {
     }
   }
 
-  private func store(_ definition: Definition, at now: Moment) throws -> AppliedDefinition {
-    let name = definition.pattern.rawValue
-    let id = try number(ofPattern: name)
+  private func store(_ definition: Definition, by principal: String, at now: Moment) throws -> AppliedDefinition {
+    let (id, isNew) = try number(ofPattern: definition.pattern.rawValue)
     let before = try pattern(id).definition
     let content = try number(of: definition, pattern: id)
     if before != content.rawValue {
-      try prepare(.applyDefinition).run(content.rawValue, now.date, id)
+      try prepare(.applyDefinition).run(content.rawValue, now.date, definition.retention?.nanoseconds, id)
+      try keepVersion(content, of: id, isNew: isNew, by: principal, at: now)
       try prepare(.raiseDefinitions).run()
       patterns[id]?.definition = content.rawValue
     }
@@ -137,11 +137,11 @@ extension Verbs {
   }
 
   /// The number of the pattern's row. One is inserted if there is none.
-  private func number(ofPattern name: String) throws -> Int64 {
-    if let known = try prepare(.patternByName).first(name, row: { $0.int64(0) }) { return known }
+  private func number(ofPattern name: String) throws -> (id: Int64, isNew: Bool) {
+    if let known = try prepare(.patternByName).first(name, row: { $0.int64(0) }) { return (known, false) }
     let id = try draw(.pattern)
     try prepare(.insertPattern).run(id, name)
-    return id
+    return (id, true)
   }
 }
 
@@ -154,9 +154,10 @@ extension Query {
   static let appliedWildcards = Query("SELECT name FROM pattern WHERE definition IS NOT NULL AND name LIKE '%.*'")
   static let patternByName = Query("SELECT id FROM pattern WHERE name = ?")
   static let insertPattern = Query("INSERT INTO pattern (id, name) VALUES (?, ?)")
-  static let applyDefinition = Query("UPDATE pattern SET definition = ?, applied_at = ? WHERE id = ?")
+  static let applyDefinition = Query("UPDATE pattern SET definition = ?, applied_at = ?, retention = ? WHERE id = ?")
   static let raiseDefinitions = Query("UPDATE store SET definitions_version = definitions_version + 1 WHERE id = 1")
-  static let removeDefinition = Query("UPDATE pattern SET definition = NULL, applied_at = NULL WHERE id = ?")
+  static let removeDefinition = Query(
+    "UPDATE pattern SET definition = NULL, applied_at = NULL, retention = NULL WHERE id = ?")
   static let insertDefinition = Query(
     "INSERT INTO definition (id, pattern, content) VALUES (?, ?, ?)")
   static let definitionByContent = Query("SELECT id FROM definition WHERE content = ?")

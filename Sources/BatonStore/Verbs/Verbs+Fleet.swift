@@ -148,7 +148,8 @@ extension Query {
   static let store = Query("SELECT incarnation, is_paused, definitions_version, steward FROM store WHERE id = 1")
   static let hosts = Query(
     """
-    SELECT name, is_draining, incarnation, last_seen_at, use_day, used, word, id, lease, owner, link FROM host ORDER BY name
+    SELECT name, is_draining, incarnation, last_seen_at, use_day, used, word, id, lease, owner, link FROM host
+    WHERE is_forgotten = 0 ORDER BY name
     """)
   static let running = Query(
     """

@@ -87,11 +87,14 @@ extension Verbs {
     let number = (known?.lease ?? 0) + (stays ? 0 : 1)
     let word = try report?.canonicalJSON()
     if let known {
-      try prepare(.grantLease).run(incarnation.rawValue, now.date, word, secret, epoch, number, link, known.id)
+      try prepare(.grantLease).run(incarnation.rawValue, now.date, secret, epoch, number, link, known.id)
     } else {
       try prepare(.insertHost).run(
-        draw(.host), name.rawValue, incarnation.rawValue, now.date, word, secret, epoch, number, link)
+        draw(.host), name.rawValue, incarnation.rawValue, now.date, nil as String?, secret, epoch, number, link)
     }
+    if known?.incarnation == nil, let id = try host(name)?.id { try noteLease(of: id, isHeld: true, at: now) }
+    if let report { try noteConditions(report, of: name, under: number, at: now) }
+    if let word { try prepare(.noteReport).run(word, now.date, name.rawValue, number) }
     return LeaseGrant(lease: HostLease(host: name, incarnation: incarnation, number: number), ended: ended)
   }
 
@@ -138,7 +141,8 @@ extension Verbs {
     guard let host = try host(lease.host), host.lease == lease.number else { throw StoreError.moved(lease) }
     guard host.incarnation == lease.incarnation else { return [] }
     let answers = try endLaunches(on: host.id, countsAsLoss: countsAsLoss, at: now)
-    try prepare(.endLease).run(now.date, host.id)
+    try prepare(.endLease).run(now.date, now.steady, host.id)
+    try noteLease(of: host.id, isHeld: false, at: now)
     return answers
   }
 
@@ -184,6 +188,7 @@ extension Verbs {
   package func noteReports(_ reports: [HostLease: HostWord], at now: Moment) throws {
     for (lease, word) in reports.sorted(by: { $0.key.host < $1.key.host }) {
       try need(.host(lease.host))
+      try noteConditions(word, of: lease.host, under: lease.number, at: now)
       try prepare(.noteReport).run(try word.canonicalJSON(), now.date, lease.host.rawValue, lease.number)
     }
   }
@@ -231,8 +236,8 @@ extension Query {
     """)
   static let grantLease = Query(
     """
-    UPDATE host SET incarnation = ?, last_seen_at = ?, word = coalesce(?, word), secret = coalesce(secret, ?),
-      owner = ?, lease = ?, link = ?
+    UPDATE host SET incarnation = ?, last_seen_at = ?, secret = coalesce(secret, ?), owner = ?, lease = ?, link = ?, gone_at = NULL,
+      is_forgotten = 0
     WHERE id = ?
     """)
   static let secret = Query("SELECT secret FROM host WHERE name = ?")
@@ -240,10 +245,10 @@ extension Query {
   static let openOnHost = Query(
     "SELECT request, number FROM launch WHERE host = ? AND ended_at IS NULL ORDER BY request")
   static let endLease = Query(
-    "UPDATE host SET incarnation = NULL, owner = NULL, link = NULL, last_seen_at = ? WHERE id = ?")
+    "UPDATE host SET incarnation = NULL, owner = NULL, link = NULL, last_seen_at = ?, gone_at = ? WHERE id = ?")
   static let unlink = Query("UPDATE host SET link = NULL WHERE id = ? AND link = ?")
   static let noteReport = Query("UPDATE host SET word = ?, last_seen_at = ? WHERE name = ? AND lease = ?")
-  static let hostExists = Query("SELECT 1 FROM host WHERE name = ?")
+  static let hostExists = Query("SELECT 1 FROM host WHERE name = ? AND is_forgotten = 0")
   static let setDraining = Query("UPDATE host SET is_draining = ? WHERE name = ?")
   static let setPaused = Query("UPDATE store SET is_paused = ? WHERE id = 1")
   static let wordsAgainst = Query(

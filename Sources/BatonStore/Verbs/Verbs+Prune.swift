@@ -13,14 +13,21 @@ package struct RetentionLimits: Hashable, Sendable {
   package var spansFor: Duration
   /// The largest number of unsent occasions that are kept, each of one to three spans.
   package var spanCount: Int
+  /// How long a host without a lease is kept, on the steady clock.
+  package var hostsFor: Duration
+  /// How long the changes of a host's conditions are kept, on the steady clock; of each host at most
+  /// `ConditionChange.most`.
+  package var conditionsFor: Duration
   /// The largest number of rows that one step deletes.
   package var step: Int
 
   package init(
     endedFor: Duration = .seconds(30 * 86_400), endedCount: Int = 100_000,
     submissionsFor: Duration = .seconds(7 * 86_400), spansFor: Duration = .seconds(7 * 86_400),
-    spanCount: Int = 1_000_000, step: Int = 500
+    spanCount: Int = 1_000_000, hostsFor: Duration = .seconds(30 * 86_400),
+    conditionsFor: Duration = .seconds(7 * 86_400), step: Int = 500
   ) {
+    (self.hostsFor, self.conditionsFor) = (hostsFor, conditionsFor)
     self.spansFor = spansFor
     self.spanCount = spanCount
     self.endedFor = endedFor
@@ -32,7 +39,8 @@ package struct RetentionLimits: Hashable, Sendable {
 
 /// Ended requests that may be deleted.
 struct Prunable: Sendable {
-  var requests: [(id: Int64, definition: DefinitionID, state: RequestState)] = []
+  typealias Ended = (id: Int64, definition: DefinitionID, state: RequestState)
+  var requests: [Ended] = []
   /// Whether there may be more of them.
   var isFull = false
 }
@@ -51,6 +59,10 @@ extension Verbs {
     let before = now.steady + (.zero - limits.endedFor)
     var found = Prunable()
     found.requests = try prepare(.endedBefore).all(before, keepingUnsent, step, row: Self.ended)
+    if found.requests.count < step, try prepare(.hasRetention).first(row: { _ in true }) == true {
+      found.requests += try prepare(.endedForTheirTime).all(
+        now.steady, keepingUnsent, step - found.requests.count, row: Self.ended)
+    }
     if found.requests.count < step {
       let ended = try prepare(.endedCount).first { $0.int(0) } ?? 0
       let surplus = min(step, ended - limits.endedCount) - found.requests.count
@@ -76,7 +88,10 @@ extension Verbs {
 
   /// Deletes the requests with their launches, progress, payload, events, items and output. A request that was retried
   /// in the meantime stays.
-  private func delete(_ requests: [(id: Int64, definition: DefinitionID, state: RequestState)]) throws {
+  /// - Returns: the states of those that were deleted.
+  @discardableResult
+  func delete(_ requests: [Prunable.Ended]) throws -> [RequestState] {
+    var deleted: [RequestState] = []
     for request in requests {
       try need(.identifierOf(RequestID(request.id)))
       try need(.spans(RequestID(request.id)))
@@ -85,7 +100,9 @@ extension Verbs {
       try deleteUnsentOfShards(of: request.id)
       try prepare(.deleteRequest).run(request.id)
       try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: nil)
+      deleted.append(request.state)
     }
+    return deleted
   }
 
   /// The rows of shards go with their request; the list of unsent spans has no foreign key.
@@ -108,7 +125,7 @@ extension Verbs {
     return old.count
   }
 
-  private static func ended(_ row: Columns) -> (id: Int64, definition: DefinitionID, state: RequestState) {
+  static func ended(_ row: Columns) -> Prunable.Ended {
     (row.int64(0), DefinitionID(row.int64(1)), RequestState(code: row.int(2)))
   }
 }
@@ -118,14 +135,26 @@ extension Query {
   /// date. The index `request_ended_steady` has this expression.
   static func endedSteady(_ request: String) -> String { "coalesce(\(request).ended_steady, \(request).ended_at)" }
   /// Neither the request nor a shard of it has spans that were not sent.
-  private static let hasAllSent = """
+  static let hasAllSent = """
     NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = r.id) AND NOT EXISTS (
       SELECT 1 FROM request s JOIN unsent_span u ON u.request = s.id WHERE s.head = r.id)
+    """
+  /// The retention that the definition of a request sets; null if it sets none.
+  private static let ownRetention = """
+    (SELECT p.retention FROM definition d JOIN pattern p ON p.id = d.pattern WHERE d.id = r.definition)
     """
   static let endedBefore = Query(
     """
     SELECT r.id, r.definition, r.state FROM request r WHERE \(endedSteady("r")) < ?1 AND r.ended_at IS NOT NULL
-      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent))
+      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent)) AND \(ownRetention) IS NULL
+    ORDER BY \(endedSteady("r")) LIMIT ?3
+    """)
+  static let hasRetention = Query("SELECT 1 FROM pattern WHERE retention IS NOT NULL LIMIT 1")
+  /// Requests that have been kept as long as their definition says.
+  static let endedForTheirTime = Query(
+    """
+    SELECT r.id, r.definition, r.state FROM request r WHERE \(endedSteady("r")) < ?1 AND r.ended_at IS NOT NULL
+      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent)) AND \(endedSteady("r")) < ?1 - \(ownRetention)
     ORDER BY \(endedSteady("r")) LIMIT ?3
     """)
   static let oldestEnded = Query(

@@ -19,7 +19,8 @@ extension Query {
     + [
       "joining", "rejected_span", "unsent_span", "completion", "poke", "submission", "output", "item_page", "event",
       "payload",
-      "progress", "launch", "request", "identifier", "definition", "share", "pattern", "eviction", "host", "clock",
+      "progress", "launch", "request", "identifier", "definition_version", "condition_change", "definition", "share",
+      "pattern", "eviction", "host", "clock",
       "coordinator",
     ].map { Query("DELETE FROM \($0)") }
 }

@@ -104,6 +104,9 @@ package enum WireLimits {
   package static let definitions = WireLimit("definitions in one call", 1000, .count, refusesCall)
   package static let states = WireLimit("states in the filter of a list", 16, .count, refusesCall)
   package static let hostArgument = WireLimit("name of a host in a call", 255, .bytes, refusesCall)
+  package static let hostTerms = WireLimit("labels and conditions in the filter of hosts", 64, .count, refusesCall)
+  package static let comparedDefinitions = WireLimit(
+    "definitions that are compared with all hosts in one call", 20, .count, refusesCall)
   package static let hostNumber = WireLimit("number of a host that waits", 6, .bytes, refusesCall)
   package static let storePlace = WireLimit(
     "address or folder of a store", 2048, .bytes, "the move is refused (`INVALID_ARGUMENT`; exit 64)")
@@ -116,6 +119,7 @@ package enum WireLimits {
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
     requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostArgument,
+    hostTerms, comparedDefinitions,
     hostNumber, storePlace, certificate,
   ]
 

@@ -35,8 +35,9 @@ struct CoordinatorSetup {
     "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter",
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
     "permittedIdentifiers", "placement", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins",
-    "rates.rejoins", "rates.submissions", "retention.count", "retention.ended",
-    "retention.spanCount", "retention.spans", "retention.submissions", "store", "tls.certificate", "tls.key",
+    "rates.rejoins", "rates.submissions", "retention.conditions", "retention.count", "retention.ended",
+    "retention.hosts", "retention.spanCount", "retention.spans", "retention.submissions", "store", "tls.certificate",
+    "tls.key",
   ]
 
   /// Reads the settings.
@@ -149,6 +150,8 @@ struct CoordinatorSetup {
   private static func retention(_ file: Settings) -> RetentionLimits {
     var retention = RetentionLimits()
     retention.endedFor = file.duration("retention.ended") ?? retention.endedFor
+    retention.hostsFor = file.duration("retention.hosts") ?? retention.hostsFor
+    retention.conditionsFor = file.duration("retention.conditions") ?? retention.conditionsFor
     retention.endedCount = file.number("retention.count", in: 0...100_000_000) ?? retention.endedCount
     retention.submissionsFor = file.duration("retention.submissions") ?? retention.submissionsFor
     retention.spansFor = file.duration("retention.spans") ?? retention.spansFor

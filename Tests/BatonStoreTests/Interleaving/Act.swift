@@ -323,6 +323,17 @@ extension Act {
       try verbs.revoke(HostName("joined"))
       return ""
     },
+    Act("forget a host that is gone") { verbs, seat in
+      do { try verbs.forgetHost(someHost, at: seat.later) } catch let error as StoreError { return "\(error.code)" }
+      return "forgotten"
+    },
+    Act("forget what is old") { verbs, seat in
+      do {
+        let limits = RetentionLimits(hostsFor: .zero, conditionsFor: .zero)
+        let found = Forgettable(hosts: [(someHost, nil)], conditions: [(1, 3)])
+        return try "\(verbs.forget(found, limits, at: seat.later).hosts)"
+      } catch let error as StoreError { return "\(error.code)" }
+    },
     Act("forget the secret") { verbs, seat in
       try verbs.forgetSecret(of: someHost)
       return ""

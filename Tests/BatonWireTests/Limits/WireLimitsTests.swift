@@ -43,7 +43,7 @@ import Testing
     WireLimits.output, WireLimits.item, WireLimits.frame, WireLimits.pageItems, WireLimits.requestItems,
     WireLimits.requestItemBytes, WireLimits.principal, WireLimits.submissionID, WireLimits.payload,
     WireLimits.submissions, WireLimits.definitions, WireLimits.states, WireLimits.hostArgument, WireLimits.hostNumber,
-    WireLimits.storePlace, WireLimits.certificate,
+    WireLimits.hostTerms, WireLimits.comparedDefinitions, WireLimits.storePlace, WireLimits.certificate,
   ]
 
   @Test(.refuses(25)) func `every limit is in the table, and a test sends one more of it`() throws {

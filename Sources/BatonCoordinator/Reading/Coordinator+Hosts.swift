@@ -1,0 +1,94 @@
+package import BatonModel
+package import BatonStore
+
+/// What operators learn of hosts, and what is forgotten of them.
+extension Coordinator {
+  /// The most hosts of one page. A page of the wire is also bounded in bytes.
+  package static let mostHosts = 1_000
+  /// After how many hosts other work gets its turn.
+  private static let hostsAtOnce = 512
+
+  package func hosts(_ filter: HostFilter, after: HostName?, limit: Int) async throws -> HostPage {
+    let fleet = snapshot()
+    let limit = min(max(1, limit), Self.mostHosts)
+    var (found, summary): ([HostName], HostSummary) = ([], HostSummary())
+    for (index, (name, state)) in fleet.dispatcher.hosts.enumerated() {
+      let (facts, slots) = (state.host.conditions, state.host.capabilities.slots)
+      if filter.matches(name, state.reportState, facts, used: state.host.usedSlots, slots: slots) {
+        if after == nil { summary.add(state.reportState, facts, used: state.host.usedSlots, slots: slots) }
+        if after.map({ $0 < name }) ?? true { found.append(name) }
+      }
+      if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
+    }
+    let page = found.sorted().prefix(limit)
+    return HostPage(
+      hosts: page.compactMap(fleet.report), hasMore: found.count > page.count, summary: after == nil ? summary : nil)
+  }
+
+  package func forgetHost(_ host: HostName) async throws {
+    try requireKnown(host)
+    try await translating { try await self.store.forgetHost(host, at: self.now().moment) }
+    decide { $0.core.forgot([host]) }
+  }
+
+  package func history(of host: HostName, since: Timestamp, limit: Int) async throws -> HostHistory {
+    try requireKnown(host)
+    return try await translating { try await self.store.history(of: host, since: since, limit: limit) }
+  }
+
+  package func prune(_ selection: PruneSelection, isRehearsal: Bool) async throws -> PruneAnswer {
+    guard selection.states.allSatisfy(\.isEnded), selection.endedFor >= .zero else {
+      throw OperatorError.invalid("only requests that have ended can be pruned")
+    }
+    return try await translating {
+      try await self.store.prune(selection, isRehearsal: isRehearsal, at: self.now().moment)
+    }
+  }
+
+  package func versions(of pattern: IdentifierPattern) async throws -> [DefinitionVersion] {
+    let found = try await translating { try await self.store.versions(of: pattern) }
+    guard !found.isEmpty else {
+      throw OperatorError.notFound("no definition of '\(pattern)' was applied: look at 'baton definitions'")
+    }
+    return found
+  }
+}
+
+extension FleetSnapshot {
+  /// What operators are told of a host; `nil` if it is not known.
+  func report(_ name: HostName) -> HostReport? {
+    guard let state = host(name) else { return nil }
+    return HostReport(
+      name: name, state: state.reportState, version: state.version, capabilities: state.host.capabilities,
+      conditions: state.host.conditions, usedSlots: state.host.usedSlots,
+      running: state.launches.values.map(\.identifier).sorted(), lastSeenAt: lastSeenAt(name),
+      coordinator: coordinator(of: state), age: age(of: state))
+  }
+}
+
+extension CoordinatorCore {
+  /// Takes over that the store has forgotten hosts.
+  package mutating func forgot(_ hosts: [HostName]) {
+    for host in hosts where dispatcher.forget(host) { (lastSeen[host], conditionsCame[host]) = (nil, nil) }
+  }
+}
+
+extension Dispatcher {
+  /// Forgets a host, unless a worker of its name has come back meanwhile.
+  /// - Returns: whether the host is not known any more.
+  mutating func forget(_ host: HostName) -> Bool {
+    guard let state = hosts[host] else { return true }
+    guard state.lease == .none, state.link == .away, state.launches.isEmpty, state.undelivered.isEmpty else {
+      return false
+    }
+    bookings = bookings.filter { $0.value != host }
+    hosts[host] = nil
+    return true
+  }
+
+  /// Forgets the hosts that the store does not name any more: another coordinator has forgotten them.
+  mutating func forgetOthers(than records: [HostRecord]) {
+    let named = Set(records.map(\.name))
+    for (name, state) in hosts where !named.contains(name) && state.leaseNumber > 0 { _ = forget(name) }
+  }
+}

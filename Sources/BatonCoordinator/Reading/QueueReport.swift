@@ -1,0 +1,108 @@
+package import BatonModel
+package import BatonStore
+import BatonWire
+
+/// The classes of ready requests in the order in which they start.
+package struct QueueReport: Hashable, Sendable {
+  package struct Class: Hashable, Sendable {
+    package var pattern: IdentifierPattern
+    package var priority: Priority
+    /// The priority that counts, because the first request has waited long; `nil` if it is the same.
+    package var countsAs: Priority?
+    package var hasRecentUse: Bool
+    /// At most `Verbs.countLimit + 1`, which stands for more.
+    package var ready: Int
+    /// Since when the first request waits, on the wall clock; `nil` if that is not known.
+    package var oldest: Timestamp?
+    /// The code of what keeps the first request from starting; `nil` if some host can take it.
+    package var obstacle: String?
+    /// On how many hosts that obstacle stands; `nil` for an obstacle of the fleet.
+    package var obstacleHosts: Int?
+    /// The requests that start next.
+    package var next: [QueuedClass.Next]
+
+    package init(
+      pattern: IdentifierPattern, priority: Priority, countsAs: Priority? = nil, hasRecentUse: Bool = false, ready: Int,
+      oldest: Timestamp? = nil, obstacle: String? = nil, obstacleHosts: Int? = nil, next: [QueuedClass.Next] = []
+    ) {
+      (self.pattern, self.priority, self.countsAs, self.hasRecentUse) = (pattern, priority, countsAs, hasRecentUse)
+      (self.ready, self.oldest, self.obstacle, self.obstacleHosts) = (ready, oldest, obstacle, obstacleHosts)
+      self.next = next
+    }
+  }
+
+  package var classes: [Class]
+  /// How many classes come after these.
+  package var moreClasses: Int
+
+  /// The most classes that are told.
+  package static let mostClasses = 100
+
+  package init(classes: [Class], moreClasses: Int = 0) { (self.classes, self.moreClasses) = (classes, moreClasses) }
+}
+
+extension Coordinator {
+  package func queue() async throws -> QueueReport {
+    let fleet = snapshot()
+    let turns = fleet.dispatcher.turns
+    let shown = turns.prefix(QueueReport.mostClasses)
+    let rows = try await translating { try await self.store.queue(of: shown.map(\.requirementClass)) }
+    let byClass = Dictionary(rows.map { ($0.requirementClass, $0) }, uniquingKeysWith: { first, _ in first })
+    let classes = shown.compactMap { turn in byClass[turn.requirementClass].flatMap { fleet.queued($0, turn) } }
+    return QueueReport(classes: classes, moreClasses: turns.count - shown.count)
+  }
+
+  /// On how many hosts a request of each definition could start now, and on how many ever. It works on a copy of the
+  /// coordinator's state, and yields from time to time.
+  package func ableHosts(for definitions: [Definition]) async throws -> AbleHosts {
+    let fleet = snapshot()
+    var counts: [AbleHosts.Count] = []
+    for definition in definitions {
+      var count = AbleHosts.Count(now: 0, ever: 0)
+      let isBlocked = !fleet.dispatcher.fleetObstacles(for: definition).isEmpty
+      for (index, state) in fleet.dispatcher.hosts.values.enumerated() {
+        let obstacles = fleet.dispatcher.obstacles(on: state, for: definition, nil)
+        if obstacles.isEmpty, !isBlocked { count.now += 1 }
+        if !obstacles.contains(where: \.isPermanent) { count.ever += 1 }
+        if index % 256 == 255 { await Task.yield() }
+      }
+      counts.append(count)
+    }
+    return AbleHosts(counts: counts, hosts: fleet.dispatcher.hosts.count)
+  }
+}
+
+/// How many hosts could take requests of definitions.
+package struct AbleHosts: Hashable, Sendable {
+  package struct Count: Hashable, Sendable {
+    /// Hosts that could take one now.
+    package var now: Int
+    /// Hosts that could take one some time, as they are configured.
+    package var ever: Int
+
+    package init(now: Int, ever: Int) { (self.now, self.ever) = (now, ever) }
+  }
+
+  /// In the order of the definitions.
+  package var counts: [Count]
+  /// How many hosts there are.
+  package var hosts: Int
+
+  /// The most definitions of one call: each is compared with each host.
+  package static let mostDefinitions = WireLimits.comparedDefinitions.most
+
+  package init(counts: [Count], hosts: Int) { (self.counts, self.hosts) = (counts, hosts) }
+}
+
+extension FleetSnapshot {
+  fileprivate func queued(_ row: QueuedClass, _ turn: Turn) -> QueueReport.Class? {
+    guard let definition = dispatcher.definitions[row.requirementClass.definition] else { return nil }
+    let reason = dispatcher.waits[row.requirementClass]?.changes.last?.reasons.first
+    let first = dispatcher.ready[row.requirementClass]?.first
+    return QueueReport.Class(
+      pattern: definition.pattern, priority: row.requirementClass.priority,
+      countsAs: turn.priority == row.requirementClass.priority ? nil : turn.priority, hasRecentUse: turn.hasRecentUse,
+      ready: row.ready, oldest: row.next.first?.readyAt ?? first.map { now.moment.date(ofSteady: $0.since) },
+      obstacle: reason?.code, obstacleHosts: reason.flatMap { $0.hostCount > 0 ? $0.hostCount : nil }, next: row.next)
+  }
+}
