@@ -311,6 +311,9 @@ extension VerbStore {
   ) async throws -> RequestRecord {
     try await write(.ordinary) { try $0.redefine(request, as: definition, at: now) }
   }
+  package func setPriority(_ request: RequestID, _ priority: Priority) async throws -> RequestRecord {
+    try await write(.ordinary) { try $0.setPriority(request, priority) }
+  }
 
   package func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord? {
     try await read { try $0.request(identifier, number: number) }
@@ -339,7 +342,9 @@ extension VerbStore {
     try await read { try $0.pokes(of: request) }
   }
   package func position(of request: RequestID) async throws -> Int? { try await read { try $0.position(of: request) } }
-  package func output(of launch: LaunchKey) async throws -> [UInt8] { try await read { try $0.output(of: launch) } }
+  package func outputPieces(of launch: LaunchKey) async throws -> [OutputPiece] {
+    try await read { try $0.outputPieces(of: launch) }
+  }
   package func oldestReady(of classes: [RequirementClass]) async throws -> Timestamp? {
     try await read { try $0.oldestReady(of: classes) }
   }

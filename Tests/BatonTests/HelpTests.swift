@@ -2,7 +2,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "remove", "schema", "submit", "poke",
+    "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "remove", "schema", "submit", "start",
+    "poke", "completion",
     "list", "status", "show", "watch",
     "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "hosts", "fleet", "drain", "undrain",
     "evict", "pause",

@@ -20,7 +20,7 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
         baton hosts -o json | jq -r '.[] | select(.state == "ready") | .name'
       """)
 
-  @Argument(help: "One host.") var name: String?
+  @Argument(help: "One host.", completion: .hosts) var name: String?
   @Option(help: ArgumentHelp("Release the name of a host, for a worker with another secret.", valueName: "host"))
   var forget: String?
   @OptionGroup var client: ClientOptions

@@ -16,11 +16,11 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
       Examples:
         baton plan job.yaml
         baton plan jobs/
+        make-jobs | baton plan -
         baton plan jobs/ > /dev/null; [ $? = 2 ] && echo 'not applied yet'
       """)
 
-  @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
-  var files: [String]
+  @OptionGroup var files: FileArguments
 
   @OptionGroup var strictness: StrictOption
   @OptionGroup var client: ClientOptions
@@ -28,7 +28,7 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let definitions = try console.definitions(in: files, isStrict: strictness.isStrict).map(\.definition)
+    let definitions = try console.definitions(in: files.all, isStrict: strictness.isStrict).map(\.definition)
     try await Plan.write(definitions, client, options.output, console)
   }
 }

@@ -116,6 +116,7 @@ enum PostgresSchema {
       END $$
       """,
     ],
+    ["ALTER TABLE output ADD COLUMN IF NOT EXISTS taken_at bigint"],
   ]
 
   /// What makes all tables of this version in a database that has none.
