@@ -18,7 +18,9 @@ package struct BatonCommand: AsyncParsableCommand {
         baton-worker --name NAME --data DIR
         baton submit -f job.yaml --wait
       Completions in your shell (bash, zsh or fish):
-        source <(baton --generate-completion-script bash)
+        source <(baton completion bash)
+
+      Every command takes --color auto, always or never; auto colours on a terminal, unless NO_COLOR is set.
 
       Exit status: 0 done or accepted; 1 failed or cancelled; 2 waiting (explain), or something would change (plan); 3 not found; 4 refused; \
       64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 78 the store has to be \
@@ -41,7 +43,8 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Requests",
         subcommands: [
-          SubmitCommand.self, PokeCommand.self, ListCommand.self, ShowCommand.self, WatchCommand.self,
+          SubmitCommand.self, StartCommand.self, PokeCommand.self, ListCommand.self, ShowCommand.self,
+          WatchCommand.self,
           WaitCommand.self, LogsCommand.self, ExplainCommand.self, TraceCommand.self, CancelCommand.self,
           RetryCommand.self, SetCommand.self, QueueCommand.self, PruneCommand.self,
         ]),
@@ -54,6 +57,7 @@ package struct BatonCommand: AsyncParsableCommand {
           EvictCommand.self, PauseCommand.self, ResumeCommand.self, StoreCommand.self, SimulateCommand.self,
           DoctorCommand.self,
         ]),
+      CommandGroup(name: "In your shell", subcommands: [CompletionCommand.self, CompleteCommand.self]),
       CommandGroup(
         name: "People",
         subcommands: [
@@ -67,8 +71,12 @@ package struct BatonCommand: AsyncParsableCommand {
   /// - Parameter arguments: the arguments of the process, without the name of the program.
   /// - Returns: the exit status of the process.
   package static func execute(_ arguments: [String], in environment: CommandEnvironment) async -> Int32 {
-    await CommandEnvironment.$injected.withValue(environment) {
+    let (arguments, colour) = ColourOption.split(arguments)
+    var environment = environment
+    if case .some(.some(let colour)) = colour { environment.colour = colour }
+    return await CommandEnvironment.$injected.withValue(environment) { [environment] in
       do {
+        if case .some(.none) = colour { throw CommandFailure(.usage, ColourOption.mistake) }
         if let unknown = UnknownCommand.found(in: arguments, of: Self.self) {
           throw CommandFailure(.usage, unknown.message)
         }

@@ -6,6 +6,9 @@ package import BatonModel
 package struct CommandEnvironment: Sendable {
   package enum Stream: Hashable, Sendable { case output, error }
 
+  /// When text is coloured: `auto` means on a terminal, unless NO_COLOR is set.
+  enum Colour: String, Hashable, Sendable, CaseIterable { case auto, always, never }
+
   package struct TerminalSize: Hashable, Sendable {
     package var columns: Int
     package var rows: Int
@@ -41,6 +44,10 @@ package struct CommandEnvironment: Sendable {
   /// Asks for a secret and reads one line of standard input, which a terminal does not show. Returns `nil` at the end
   /// of the input.
   package var readSecret: @Sendable (_ prompt: String) -> String?
+  /// Reads standard input to its end; nil if it cannot be read.
+  package var readInput: @Sendable () -> [UInt8]?
+  /// What `--color` says.
+  var colour = Colour.auto
   /// Draws a new submission id of at most 64 bytes, which no other submission has ever used.
   package var drawSubmissionID: @Sendable () -> String
 
@@ -51,6 +58,7 @@ package struct CommandEnvironment: Sendable {
     user: String, interrupted: @escaping @Sendable () async -> Void,
     sleep: @escaping @Sendable (Duration) async throws -> Void, readAnswer: (@Sendable () -> String?)? = nil,
     readSecret: @escaping @Sendable (String) -> String? = { _ in nil },
+    readInput: @escaping @Sendable () -> [UInt8]? = { nil },
     drawSubmissionID: @escaping @Sendable () -> String
   ) {
     self.backend = backend
@@ -65,6 +73,7 @@ package struct CommandEnvironment: Sendable {
     self.sleep = sleep
     self.readAnswer = readAnswer
     self.readSecret = readSecret
+    self.readInput = readInput
     self.drawSubmissionID = drawSubmissionID
   }
 

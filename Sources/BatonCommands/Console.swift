@@ -8,14 +8,24 @@ struct Console: Sendable {
   static var current: Console { Console(environment: .current) }
 
   func style(of stream: CommandEnvironment.Stream) -> Style {
-    let isColoured =
-      environment.isTerminal(stream) && environment.variable("NO_COLOR") == nil
-      && environment.variables["TERM"] != "dumb"
-    return Style(isColoured: isColoured)
+    switch environment.colour {
+    case .always: return Style(isColoured: true)
+    case .never: return Style(isColoured: false)
+    case .auto:
+      let isColoured =
+        environment.isTerminal(stream) && environment.variable("NO_COLOR") == nil
+        && environment.variables["TERM"] != "dumb"
+      return Style(isColoured: isColoured)
+    }
   }
 
-  /// The columns that a table may take; `nil` in a pipe, where nothing is cut.
-  var outputColumns: Int? { environment.isTerminal(.output) ? environment.terminalSize()?.columns : nil }
+  /// Whether nothing of a table is to be cut or left out (`-o wide`).
+  @TaskLocal static var isWide = false
+
+  /// The columns that a table may take; `nil` in a pipe and with `-o wide`, where nothing is cut.
+  var outputColumns: Int? {
+    environment.isTerminal(.output) && !Self.isWide ? environment.terminalSize()?.columns : nil
+  }
 
   /// Writes data and a line break to standard output.
   func output(_ text: String) { write(text + "\n", to: .output) }

@@ -10,9 +10,30 @@ extension Coordinator {
     let (dispatcher, now) = (state.withLock { $0.core.dispatcher }, now().date)
     let counts = (try? await store.counts()) ?? []
     let oldest = try? await store.oldestReady(of: dispatcher.ready.keys.sorted())
-    let gauges = CoordinatorGauges(
+    var gauges = CoordinatorGauges(
       dispatcher, requests: counts, readyOldest: oldest.map { max(.zero, now - $0) })
+    await learnSuccesses(counts)
+    gauges.sinceSuccess = metrics.lastSuccesses().mapValues { now - $0 }
     return metrics.families(of: gauges)
+  }
+
+  /// The most definitions whose last success is looked up for one scrape, each with one query.
+  private static let successesInScrape = 20
+
+  /// Asks the store when requests succeeded that had ended before this coordinator started.
+  private func learnSuccesses(_ counts: [DefinitionCount]) async {
+    for pattern in metrics.unknownSuccesses(among: counts, limit: Self.successesInScrape) {
+      let filter = RequestFilter(states: [.succeeded], pattern: pattern, isNewestFirst: true)
+      // Patterns below this one are definitions of their own.
+      let newest = (try? await store.requests(filter, after: nil, limit: 20)) ?? []
+      guard let date = (newest.first { $0.pattern == pattern } ?? newest.last)?.endedAt else { continue }
+      metrics.requestSucceeded(definition: pattern, at: date)
+    }
+  }
+
+  /// Counts submissions that were refused.
+  func count(_ answers: [SubmissionAnswer]) {
+    for case .refused(let refusal) in answers { metrics.submissionsRefused(refusal.kind) }
   }
 
   func count(_ answers: [EndingAnswer]) {
@@ -24,6 +45,12 @@ extension Coordinator {
       metrics.launchEnded(
         definition: pattern, outcome: launched.outcome.kind, reason: launched.outcome.reason?.kind,
         duration: launched.duration)
+      switch answer.state {
+      case .failed:
+        metrics.requestFailed(definition: pattern, isQuarantined: launched.outcome.kind != .failed)
+      case .succeeded: metrics.requestSucceeded(definition: pattern, at: now().date)
+      case .scheduled, .ready, .running, .cancelled: break
+      }
       // The launch ended in the middle of a batch that will not be committed. The next launch repeats this batch.
       if !answer.state.isEnded, !launched.isGraceful || launched.outcome.isBroken { metrics.batchRepeated() }
     }

@@ -199,6 +199,15 @@ extension Coordinator {
     return try await withUpdates(answer.record)
   }
 
+  package func setPriority(
+    _ identifier: JobIdentifier, number: Int?, _ priority: Priority
+  ) async throws -> RequestRecord {
+    let found = try await request(identifier, number: number)
+    let record = try await translating { try await self.store.setPriority(found.id, priority) }
+    if record.state == .ready { decide { $0.core.becameReady(record) } }
+    return try await withUpdates(record)
+  }
+
   /// The shards of a request, in their order, after the one with this number.
   package func shards(
     _ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int

@@ -10,6 +10,12 @@ extension Coordinator {
   /// transaction.
   /// - Returns: the answers, in the order of the submissions. A refused submission does not affect the others.
   package func submit(_ submissions: [Submission]) async throws -> [SubmissionAnswer] {
+    let answers = try await answers(to: submissions)
+    count(answers)
+    return answers
+  }
+
+  private func answers(to submissions: [Submission]) async throws -> [SubmissionAnswer] {
     guard state.withLock({ $0.isAccepting }) else {
       return submissions.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
     }

@@ -9,18 +9,45 @@ extension Specification {
   /// subfolders. It never throws: a file that cannot be read is a problem at 1:1, and the other files are read all
   /// the same.
   ///
-  /// - Parameter paths: the paths as the user wrote them. Problems name the files in the same way.
-  package init(reading paths: [String], options: SpecificationOptions) {
+  /// - Parameters:
+  ///   - paths: the paths as the user wrote them. Problems name the files in the same way. `-` stands for `input`.
+  ///   - input: reads standard input to its end, and the folder to which its directories are relative; if it is nil,
+  ///     `-` is a file like any other.
+  package init(
+    reading paths: [String], input: (read: () -> [UInt8]?, folder: String)? = nil, options: SpecificationOptions
+  ) {
     var sources: [Source] = []
     var unreadable: [Problem] = []
     for path in paths {
       do throws(Problem) {
+        if path == "-", let input {
+          guard let bytes = input.read() else { throw Problem(file: Self.inputName, message: "it cannot be read") }
+          sources.append(Source(name: Self.inputName, folder: input.folder, bytes: bytes))
+          continue
+        }
         for file in try Self.files(at: path) { sources.append(try Self.source(file)) }
+        if let skipped = Self.skippedFolders(of: path) { unreadable.append(skipped) }
       } catch {
         unreadable.append(error)
       }
     }
     self.init(sources: sources, unreadable: unreadable, options: options)
+  }
+
+  /// How messages name standard input.
+  private static let inputName = "standard input"
+
+  /// A warning about sub-folders that have job files, which are not read; nil if `path` is no folder, or has none.
+  private static func skippedFolders(of path: String) -> Problem? {
+    let manager = FileManager.default
+    let folders = ((try? manager.contentsOfDirectory(atPath: path)) ?? []).sorted().filter { name in
+      let names = try? manager.contentsOfDirectory(atPath: "\(path)/\(name)")
+      return names?.contains { $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") } ?? false
+    }
+    guard !folders.isEmpty else { return nil }
+    let shown = folders.prefix(3).joined(separator: ", ") + (folders.count > 3 ? " and \(folders.count - 3) more" : "")
+    return Problem(
+      file: path, severity: .warning, message: "sub-folders are not searched, and \(shown) has job files: give it too")
   }
 
   /// The files for which `path` stands: the path itself, or the YAML files of a folder by name.

@@ -335,6 +335,9 @@ package protocol Store: Sendable {
   ///   request has already, or if its items or batch size differ after a batch was committed; `.notFound` if there is
   ///   no such request.
   func redefine(_ request: RequestID, as definition: DefinitionID, at now: Moment) async throws -> RequestRecord
+  /// Gives a pending request another priority. Its place among the requests of that priority is that of its age.
+  /// - Throws: `.refused` if the request is not pending; `.notFound` if there is no such request.
+  func setPriority(_ request: RequestID, _ priority: Priority) async throws -> RequestRecord
 
   // MARK: Reading
 
@@ -369,8 +372,8 @@ package protocol Store: Sendable {
   func position(of request: RequestID) async throws -> Int?
   /// The ready requests of these classes: how many, and which of them start next. A class without one is left out.
   func queue(of classes: [RequirementClass]) async throws -> [QueuedClass]
-  /// The last 64 KiB of a launch's output.
-  func output(of launch: LaunchKey) async throws -> [UInt8]
+  /// The last 64 KiB of a launch's output, in order, with the times at which it came.
+  func outputPieces(of launch: LaunchKey) async throws -> [OutputPiece]
   /// Items that the launches of a request have found, whether or not a launch still runs.
   func items(of request: RequestID, start: Int, count: Int) async throws -> [String]
   /// How many requests each pattern has in each state. A state without requests is left out.
@@ -469,5 +472,12 @@ extension Store {
     _ selection: RequestSelection, by principal: String, at now: Moment
   ) async throws -> [Cancellation] {
     try await cancel(selection, by: principal, histories: [:], at: now)
+  }
+}
+
+extension Store {
+  /// The last 64 KiB of a launch's output.
+  package func output(of launch: LaunchKey) async throws -> [UInt8] {
+    try await outputPieces(of: launch).flatMap(\.bytes)
   }
 }

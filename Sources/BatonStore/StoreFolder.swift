@@ -25,6 +25,7 @@ final class StoreFolder: Sendable {
   /// - Throws: `.locked` if another process holds the lock; `.refused` on a network file system, or if the database has
   ///   another name or several names; `.cannotWrite` if a file or folder cannot be created or written.
   init(_ given: String) throws {
+    try Self.refuseWorkers(given)
     try Self.makeFolder(given)
     try Self.refuseNetwork(given)
     try Self.makeFile(given + "/" + Self.databaseName)
@@ -171,6 +172,17 @@ final class StoreFolder: Sendable {
       .refused,
       "\(path) is on a file system of kind \(kind); a store needs a local disk, so give Baton a folder on one (--data)."
     )
+  }
+
+  /// Throws `.refused` if the folder is that of a worker and no store is in it yet.
+  private static func refuseWorkers(_ path: String) throws {
+    guard access(path + "/worker.lock", F_OK) == 0, access(path + "/" + databaseName, F_OK) != 0 else { return }
+    throw StoreError(
+      .refused,
+      """
+      The folder \(path) is that of a worker, and a coordinator needs one of its own: BATON_DATA means both, so give \
+      this coordinator another folder with --data, or with 'data' in its coordinator.yaml.
+      """)
   }
 
   /// Locks the lock file of the folder and writes this process's id into it.

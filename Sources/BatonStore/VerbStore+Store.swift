@@ -324,6 +324,9 @@ extension VerbStore {
   ) async throws -> RequestRecord {
     try await write(.ordinary) { try $0.redefine(request, as: definition, at: now) }
   }
+  package func setPriority(_ request: RequestID, _ priority: Priority) async throws -> RequestRecord {
+    try await write(.ordinary) { try $0.setPriority(request, priority) }
+  }
 
   package func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord? {
     try await read { try $0.request(identifier, number: number) }
@@ -355,7 +358,9 @@ extension VerbStore {
   package func queue(of classes: [RequirementClass]) async throws -> [QueuedClass] {
     try await read { try $0.queue(of: classes) }
   }
-  package func output(of launch: LaunchKey) async throws -> [UInt8] { try await read { try $0.output(of: launch) } }
+  package func outputPieces(of launch: LaunchKey) async throws -> [OutputPiece] {
+    try await read { try $0.outputPieces(of: launch) }
+  }
   package func oldestReady(of classes: [RequirementClass]) async throws -> Timestamp? {
     try await read { try $0.oldestReady(of: classes) }
   }

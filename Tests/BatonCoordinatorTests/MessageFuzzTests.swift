@@ -133,6 +133,7 @@ import Testing
       call(OperatorsService.credentials), call(OperatorsService.revokeCredential), call(OperatorsService.audit),
       call(OperatorsService.verifyAudit), call(OperatorsService.cancel), call(OperatorsService.remove),
       call(OperatorsService.pause), call(OperatorsService.redefine), call(OperatorsService.setSpread),
+      call(OperatorsService.setPriority),
       call(OperatorsService.shards), call(OperatorsService.simulateLaunch),
       call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), call(OperatorsService.coordinators),
       call(OperatorsService.findHosts), call(OperatorsService.explainGroups), call(OperatorsService.forgetGoneHost),

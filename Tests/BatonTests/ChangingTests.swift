@@ -48,8 +48,8 @@ import Testing
       let lines = await world.baton("apply", folder + "/job.yaml", "-o", "jsonl")
       #expect(
         lines.output == """
-          {"identifier":"com.example.report","change":"updated","submittedRequest":2,"waitingWithEarlierDefinition":0,"refrozen":0}
-          {"identifier":"com.example.photos.*","change":"unchanged","submittedRequest":null,"waitingWithEarlierDefinition":0,"refrozen":0}
+          {"identifier":"com.example.report","change":"updated","submittedRequest":2,"waitingWithEarlierDefinition":0,"refrozen":0,"waiting":[]}
+          {"identifier":"com.example.photos.*","change":"unchanged","submittedRequest":null,"waitingWithEarlierDefinition":0,"refrozen":0,"waiting":[]}
 
           """)
     }

@@ -27,6 +27,8 @@ struct World: Sendable {
   var elapsing: Set<Duration> = []
   /// What a person types when a command asks; `nil` if standard input is no terminal.
   var answer: String?
+  /// What standard input has for a command that reads it to its end.
+  var input: String?
   /// What standard input has when a command asks for a secret.
   var secret: String?
   /// When this returns, Ctrl-C is pressed.
@@ -69,6 +71,7 @@ struct World: Sendable {
         try Task.checkCancellation()
       },
       readAnswer: readAnswer, readSecret: { [secret] _ in secret },
+      readInput: { [input] in input.map { Array($0.utf8) } },
       drawSubmissionID: {
         ids.withLock { id in
           id += 1

@@ -131,6 +131,9 @@ import Testing
         run.output == """
           com.example.report: updated; 3 waiting requests keep the earlier definition ('baton apply --refreeze' gives \
           them this one)
+            com.example.report, request 2 will run the earlier definition
+            com.example.report, request 4 will run the earlier definition
+            and 1 more
           com.example.new: created
 
           """)

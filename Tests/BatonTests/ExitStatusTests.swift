@@ -42,7 +42,7 @@ import Testing
     ["list", "--no-such-flag"], ["nonsense"], ["shwo", "com.example.report"], ["help", "nope"], ["help", "shwo"],
     ["help", "simulate", "lanch"], ["help", "list", "nope"], ["simulate", "lanch"], ["show"],
     ["show", "com.example.*"], ["show", "a..b"],
-    ["show", "a", "--request", "0"], ["list", "--state", "done"], ["list", "-o", "yaml"], ["submit"],
+    ["show", "a", "--request", "0"], ["list", "--state", "done"], ["list", "-o", "xml"], ["submit"],
     ["submit", "a", "-f", "b.yaml"], ["submit", "a", "--payload", "{"], ["submit", "a", "--payload", "@/no/such/file"],
     ["submit", "a", "--earliest", "soon"], ["submit", "a", "--earliest", "5 minutes"],
     ["submit", "a", "--priority", "high"],

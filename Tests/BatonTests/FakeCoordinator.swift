@@ -1,3 +1,4 @@
+import BatonBase
 import BatonIdentity
 import BatonModel
 import BatonStore
@@ -31,6 +32,8 @@ final class FakeCoordinator: OperatorAPI {
     var hangs = false
     var isHanging = false
     var output: [(launch: Int, text: String)] = []
+    /// More output, with shards and times.
+    var logPieces: [LogPiece] = []
     /// The errors that the next calls throw, one for each.
     var errors: [any Error] = []
     /// The error that a call with this text throws.
@@ -173,13 +176,15 @@ final class FakeCoordinator: OperatorAPI {
   }
 
   func logs(
-    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
-    _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
+    _ identifier: JobIdentifier, number: Int?, _ selection: LogSelection,
+    _ body: @escaping @Sendable (LogPiece) async throws -> Void
   ) async throws {
-    try call("logs \(identifier)\(shard.map { " shard \($0)" } ?? "")\(follows ? " follow" : "")")
-    for one in state.withLock({ $0.output }) where launch == nil || launch == one.launch {
-      try await body(one.launch, Array(one.text.utf8))
+    try call("logs \(identifier)\(selection.words)")
+    let (output, pieces) = state.withLock { ($0.output, $0.logPieces) }
+    for one in output where selection.launch == nil || selection.launch == one.launch {
+      try await body(LogPiece(launch: one.launch, bytes: Array(one.text.utf8)))
     }
+    for piece in pieces { try await body(piece) }
   }
 
   func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation] {
@@ -211,6 +216,13 @@ final class FakeCoordinator: OperatorAPI {
   func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord {
     try call("set \(identifier) spread \(lanes)")
     return try await details(identifier, number: number).record
+  }
+
+  func setPriority(_ identifier: JobIdentifier, number: Int?, _ priority: Priority) async throws -> RequestRecord {
+    try call("set \(identifier)\(number.map { " \($0)" } ?? "") priority \(priority.name)")
+    var record = try await details(identifier, number: number).record
+    record.priority = priority
+    return record
   }
 
   func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord] {
@@ -443,5 +455,18 @@ extension FleetDescription {
         fleet: "0011223344556677", pin: try Pin(parsing: "sha256:" + String(repeating: "ab", count: 32)),
         workers: HostPort(host: "0.0.0.0", port: 7423), operators: HostPort(host: "10.0.0.1", port: 7422))
     }
+  }
+}
+
+extension LogSelection {
+  fileprivate var words: String {
+    let shard =
+      switch shards {
+      case .one(0): ""
+      case .one(let index): " shard \(index)"
+      case .all: " all shards"
+      }
+    return shard + (follows ? " follow" : "") + (tail.map { " tail \($0)" } ?? "")
+      + (since.map { " since \($0.utc)" } ?? "")
   }
 }

@@ -18,6 +18,7 @@ import Testing
     "retry": { _ = try await $0.retry(foreign, number: nil, skipping: .nothing, withNewDefinition: false) },
     "redefine": { _ = try await $0.redefine(foreign, number: nil) },
     "setSpread": { _ = try await $0.setSpread(foreign, number: nil, lanes: 2) },
+    "setPriority": { _ = try await $0.setPriority(foreign, number: nil, .utility) },
     "shards": { _ = try await $0.shards(foreign, number: nil, after: nil, limit: 9) },
     "explain": { _ = try await $0.explain(foreign, number: nil) },
     "trace": { _ = try await $0.trace(foreign, number: nil) },

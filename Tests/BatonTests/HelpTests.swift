@@ -3,7 +3,7 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "revert", "queue", "prune", "remove",
-    "schema", "submit", "poke",
+    "schema", "submit", "start", "poke", "completion",
     "list", "status", "show", "watch",
     "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "hosts", "fleet", "drain", "undrain",
     "evict", "pause",

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCommands
 import BatonCoordinator
 import BatonModel
@@ -228,6 +229,35 @@ import Testing
     let world = World { $0.details = [.example] }
     _ = await world.baton(["logs", "com.example.photos.export.42"] + (follows ? ["--follow"] : []))
     #expect(world.coordinator.calls.last == "logs com.example.photos.export.42" + (follows ? " follow" : ""))
+  }
+
+  @Test func `the choice of lines goes to the coordinator`() async {
+    let world = World { $0.details = [.example] }
+    _ = await world.baton("logs", "com.example.photos.export.42", "-f", "--tail", "20", "--since", "10m")
+    #expect(
+      world.coordinator.calls.last
+        == "logs com.example.photos.export.42 follow tail 20 since \((now + .seconds(-600)).utc)")
+    let both = await world.baton("logs", "com.example.photos.export.42", "--shard", "1", "--all-shards")
+    #expect(both.status == 64)
+  }
+
+  @Test func `logs write the time before each line, and the shard if all are printed`() async throws {
+    let world = World {
+      $0.details = [.example]
+      $0.logPieces = [
+        LogPiece(launch: 3, shard: 0, takenAt: now, bytes: Array("one\ntw".utf8)),
+        LogPiece(launch: 3, shard: 0, takenAt: now + .seconds(5), bytes: Array("o\nthr".utf8)),
+        LogPiece(launch: 3, shard: 2, bytes: Array("other\n".utf8)),
+      ]
+    }
+    let run = await world.baton("logs", "com.example.photos.export.42", "--timestamps", "--all-shards")
+    try Golden.expect(run.transcript, is: "logs-timestamps")
+  }
+
+  @Test func `logs that have nothing since a time say so`() async {
+    let run = await World { $0.details = [.example] }.baton("logs", "com.example.photos.export.42", "--since", "1h")
+    #expect(
+      run.error == "com.example.photos.export.42, request 3 has written nothing since \((now + .seconds(-3600)).utc)\n")
   }
 
   @Test func `logs writes bytes as they are, and a header per launch elsewhere`() async throws {

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonStore
 import Foundation
@@ -21,6 +22,9 @@ import Testing
       try await body(folder + "/job.yaml", folder)
     }
   }
+
+  /// The line about what a run does not do.
+  private static let ignoring = "'baton run' does not wait for an idle host: it ignores 'requiresIdle'"
 
   private static func earlier(
     _ state: RequestState, _ change: (inout RequestRecord) -> Void = { _ in }
@@ -50,6 +54,7 @@ import Testing
       #expect(good.output.isEmpty)
       #expect(
         good.error == """
+          \(Self.ignoring)
           com.example.report, request 1: ready: waits for a host
           com.example.report, request 1: succeeded
 
@@ -85,7 +90,7 @@ import Testing
       let run = await world.baton("run", file, "--data", folder)
       #expect(run.status == 0)
       #expect(world.coordinator.orders.isEmpty)
-      #expect(run.error.hasPrefix("com.example.report: going on at batch 6 of 10 (60 of 100 done)\n"))
+      #expect(run.error.hasPrefix("\(Self.ignoring)\ncom.example.report: going on at batch 6 of 10 (60 of 100 done)\n"))
     }
   }
 
@@ -104,7 +109,7 @@ import Testing
       let world = Self.world(Self.earlier(.succeeded))
       let first = await world.baton("run", file, "--data", folder)
       #expect(first.status == 0)
-      #expect(first.error.hasPrefix("com.example.report: has succeeded already\n"))
+      #expect(first.error.hasPrefix("\(Self.ignoring)\ncom.example.report: has succeeded already\n"))
       #expect(world.coordinator.orders.isEmpty)
       let second = await world.baton("run", file, "--data", folder)
       #expect(second.status == 0)
@@ -123,7 +128,7 @@ import Testing
       #expect(world.coordinator.calls.contains(call))
       #expect(
         run.error.hasPrefix(
-          "com.example.report: the definition has changed; the request goes on with the new one\n"
+          "\(Self.ignoring)\ncom.example.report: the definition has changed; the request goes on with the new one\n"
             + "com.example.report: going on at batch 6 of 10 (60 of 100 done)\n"))
     }
   }
@@ -159,8 +164,9 @@ import Testing
         ]
         state.output = [(4, (1...30).map { "line \($0)\n" }.joined())]
       }
-      let run = await world.baton("run", file, "--data", folder)
+      let run = await world.baton("run", file, "--data", folder, "--quiet")
       #expect(run.status == 1)
+      #expect(run.output.isEmpty)
       #expect(!run.error.contains("line 10\n"))
       #expect(run.error.contains("the last output of com.example.report, request 1:\n  | line 11\n"))
       #expect(run.error.contains("error: com.example.report, request 1 failed: exit status 2\n"))
@@ -169,6 +175,51 @@ import Testing
           "finished batches are saved; when you have repaired the cause, go on with: baton run \(file) --data "
             + "\(folder)\n"
         ))
+    }
+  }
+
+  @Test func `what the commands write is shown as it comes, and a failure shows no part of it again`() async throws {
+    try await withJob { file, folder in
+      let world = World { state in
+        state.changes[RequestID(100)] = [
+          .example(100, "com.example.report", .failed) {
+            $0.launches = 1
+            $0.reason = "exit status 2"
+          }
+        ]
+        state.logPieces = [
+          LogPiece(launch: 1, bytes: Array("one\ntw".utf8)), LogPiece(launch: 1, bytes: Array("o\u{1B}[2J\nend".utf8)),
+        ]
+      }
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.output == "one\ntwo\\u{1b}[2J\nend\n")
+      #expect(!run.error.contains("the last output"))
+      #expect(world.coordinator.calls.contains("logs com.example.report all shards follow since \(now.utc)"))
+      let json = await world.baton("run", file, "--data", folder, "-o", "jsonl")
+      #expect(json.error.contains("\ncom.example.report | two\\u{1b}[2J\n"), "JSON has standard output for itself")
+    }
+  }
+
+  @Test func `lines of several requests and shards say whose they are`() async throws {
+    try await withTemporaryFolder { folder in
+      try write(Self.job + "\n---\n" + Self.job.replacing("report", with: "other"), to: folder + "/jobs.yaml")
+      let world = World { $0.logPieces = [LogPiece(launch: 1, shard: 3, bytes: Array("x\n".utf8))] }
+      let run = await world.baton("run", folder + "/jobs.yaml", "--data", folder)
+      #expect(run.status == 0, "\(run.error)")
+      #expect(
+        Set(run.output.split(separator: "\n")) == [
+          "com.example.report, shard 3 | x", "com.example.other, shard 3 | x",
+        ])
+    }
+  }
+
+  @Test func `a quiet run that succeeds writes nothing`() async throws {
+    try await withJob { file, folder in
+      let world = World { $0.output = [(1, "noise\n")] }
+      let run = await world.baton("run", file, "--data", folder, "-q")
+      #expect(run.status == 0)
+      #expect(run.output.isEmpty)
+      #expect(run.error.isEmpty)
     }
   }
 

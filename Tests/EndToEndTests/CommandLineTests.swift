@@ -39,6 +39,65 @@ extension EndToEnd {
       #expect(answer.errors.hasPrefix("baton-worker: 'baton-worker' has no command 'stauts', did you mean 'status'?"))
     }
 
+    @Test("In bash, the script of 'baton completion' completes hosts, identifiers and options from the coordinator")
+    func completion() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      try fleet.write(
+        "identifier: com.example.nightly\nkind: continued\nwork: {command: [\"true\"]}\n", to: "job.yaml")
+      #expect(try await fleet.baton("apply", "job.yaml").status == 0)
+      try fleet.write(try await fleet.baton("completion", "bash").output, to: "completion.bash")
+      var environment = fleet.environment
+      let folder = URL(fileURLWithPath: Program.baton.path).deletingLastPathComponent().path
+      environment["PATH"] = folder + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
+      func completed(_ words: String...) async throws -> [Substring] {
+        let line = words.joined(separator: " ")
+        let script = """
+          source completion.bash
+          COMP_WORDS=(\(line)) COMP_CWORD=\(words.count - 1) COMP_LINE='\(line)' COMP_POINT=\(line.utf8.count)
+          $(complete -p baton | sed 's/.*-F \\([^ ]*\\).*/\\1/') baton '\(words.last ?? "")' '\(words.dropLast().last ?? "")'
+          printf '%s\\n' "${COMPREPLY[@]}"
+          """
+        let answer = try await Child(
+          path: "/bin/bash", ["-c", script], environment: environment, currentDirectory: fleet.folder
+        ).finished()
+        #expect(answer.errors.isEmpty, "\(answer.errors)")
+        return answer.output.split(separator: "\n")
+      }
+      #expect(try await completed("baton", "submit", "com.ex") == ["com.example.nightly"])
+      #expect(try await completed("baton", "show", "com.example.n") == ["com.example.nightly"])
+      #expect(try await completed("baton", "remove", "com") == ["com.example.nightly"])
+      #expect(try await completed("baton", "undr").contains { $0.hasPrefix("undrain") })
+      #expect(try await completed("baton", "logs", "--foll").contains { $0.hasPrefix("--follow") })
+      try await fleet.startWorker("anna")
+      #expect(try await completed("baton", "drain", "an") == ["anna"])
+      fleet.coordinator?.stop()
+      #expect(try await completed("baton", "drain", "an").isEmpty, "without a coordinator there are no words")
+    }
+
+    @Test("A coordinator's folder is no worker's, and the other way about: BATON_DATA means both")
+    func sharedFolder() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      var environment = fleet.environment
+      environment["BATON_DATA"] = fleet.folder + "/coordinator"
+      let worker = try Child(.worker, ["--name", "anna"], environment: environment, isDaemon: true)
+      #expect(await worker.errorLine(containing: "is that of a coordinator").contains("BATON_DATA means both"))
+      worker.stop()
+      environment["BATON_DATA"] = fleet.folder + "/alone"
+      try FileManager.default.createDirectory(atPath: fleet.folder + "/alone", withIntermediateDirectories: true)
+      try fleet.write("", to: "alone/worker.lock")
+      environment["BATON_STORE"] = "sqlite"
+      let coordinator = try await Child(
+        .baton, ["coordinator", "--listen", "127.0.0.1:0", "--http", "off"], environment: environment
+      ).finished()
+      #expect(coordinator.status == 78, "\(coordinator)")
+      #expect(coordinator.errors.contains("is that of a worker"), "\(coordinator)")
+      #expect(!FileManager.default.fileExists(atPath: fleet.folder + "/alone/baton.sqlite"))
+    }
+
     @Test("Another token than the coordinator's is refused with status 77")
     func token() async throws {
       let fleet = try ProcessFleet()

@@ -19,10 +19,10 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
         baton apply jobs/ --dry-run
         baton apply job.yaml --refreeze
         baton apply jobs/ --prune 'com.example.*'
+        make-jobs | baton apply -f -
       """)
 
-  @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
-  var files: [String]
+  @OptionGroup var files: FileArguments
 
   @Flag(help: "Only say what would change, as 'baton plan' does.") var dryRun = false
 
@@ -32,7 +32,7 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var pruning: PruneOption
   @OptionGroup var strictness: StrictOption
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   func validate() throws {
     guard !dryRun || !refreeze else {
@@ -42,7 +42,7 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let definitions = try console.definitions(in: files, isStrict: strictness.isStrict).map(\.definition)
+    let definitions = try console.definitions(in: files.all, isStrict: strictness.isStrict).map(\.definition)
     let prunes = pruning.prune
     if dryRun { return try await Plan.write(definitions, pruning: prunes, client, options.output, console) }
     let refreezes = refreeze
@@ -51,8 +51,8 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
       let outcomes = refreezes ? try await Outcome.refreezing(applied, api) : await Outcome.counting(applied, api)
       return (outcomes, prunes.isEmpty ? [] : try await Removal.each(definitions, prunes, api))
     }
-    console.emit(options.output, list: outcomes.map { JSONValue($0) } + removals.map { JSONValue($0) }) {
-      outcomes.map(\.line) + removals.filter { $0.refusal == nil }.map { "\($0.pattern.rawValue.onOneLine): removed" }
+    console.emit(options, list: outcomes.map { JSONValue($0) } + removals.map { JSONValue($0) }) {
+      outcomes.flatMap { [$0.line] + $0.namedLines } + removals.filter { $0.refusal == nil }.map { "\($0.pattern.rawValue.onOneLine): removed" }
     }
     let kept = removals.compactMap(\.refusal)
     for refusal in kept.prefix(3) { console.warning(refusal) }
@@ -96,6 +96,16 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     var refrozen = 0
     /// Why a request could not be given this definition.
     var refusals: [String] = []
+    /// The first of the requests that wait, with whether they will run this definition.
+    var named: [Named] = []
+
+    struct Named: Sendable {
+      var request: RequestName
+      var isGiven: Bool
+    }
+
+    /// The most requests that are named; the others are counted.
+    static let mostNamed = 10
   }
 }
 
@@ -107,11 +117,23 @@ extension ApplyCommand.Outcome {
     let found = updated.isEmpty ? [] : (try? await api.definitions(named: updated)) ?? []
     // A wildcard names the definitions below it too.
     let reports = found.filter { updated.contains($0.definition.pattern) }
-    return applied.map { one in
+    var outcomes: [Self] = []
+    for one in applied {
       let waiting = reports.first { $0.definition.pattern == one.pattern }?.waiting ?? 0
       // The request that this application has submitted has the new definition.
-      return Self(applied: one, keeping: max(0, waiting - (one.submitted == nil ? 0 : 1)))
+      var outcome = Self(applied: one, keeping: max(0, waiting - (one.submitted == nil ? 0 : 1)))
+      if outcome.keeping > 0 { await outcome.nameKeeping(api) }
+      outcomes.append(outcome)
     }
+    return outcomes
+  }
+
+  /// Names the first requests that wait under an earlier definition.
+  private mutating func nameKeeping(_ api: any OperatorAPI) async {
+    let filter = RequestFilter(states: [.scheduled, .ready], pattern: applied.pattern)
+    let page = (try? await api.requests(filter, after: nil, limit: 100)) ?? []
+    named = page.filter { $0.pattern == applied.pattern && $0.definition != applied.id }
+      .prefix(Self.mostNamed).map { Named(request: $0.name, isGiven: false) }
   }
 
   /// Gives the definitions to all requests that wait under an earlier one, page by page.
@@ -134,14 +156,27 @@ extension ApplyCommand.Outcome {
         do {
           _ = try await api.redefine(record.identifier, number: record.number)
           refrozen += 1
+          name(record, isGiven: true)
         } catch let error as OperatorError {
           keeping += 1
+          name(record, isGiven: false)
           refusals.append("\(record.name): \(CommandFailure(error).message)")
         }
       }
       guard page.count == RequestListing.pageSize, let last = page.last else { return }
       after = last.id
     }
+  }
+
+  private mutating func name(_ record: RequestRecord, isGiven: Bool) {
+    if named.count < Self.mostNamed { named.append(Named(request: record.name, isGiven: isGiven)) }
+  }
+
+  /// What each of the named requests will run.
+  fileprivate var namedLines: [String] {
+    let rest = keeping + refrozen - named.count
+    return named.map { "  \($0.request) will run \($0.isGiven ? "this" : "the earlier") definition" }
+      + (rest > 0 && !named.isEmpty ? ["  and \(rest) more"] : [])
   }
 
   /// The line of output: `com.example.export.*: updated; 2 waiting requests keep the earlier definition`.
@@ -176,6 +211,13 @@ extension JSONValue {
       "identifier": JSONValue(applied.pattern.rawValue), "change": JSONValue(applied.change.rawValue),
       "submittedRequest": JSONValue(applied.submitted?.number),
       "waitingWithEarlierDefinition": JSONValue(outcome.keeping), "refrozen": JSONValue(outcome.refrozen),
+      "waiting": .array(
+        outcome.named.map { named in
+          [
+            "identifier": JSONValue(named.request.identifier.rawValue), "request": JSONValue(named.request.number),
+            "runs": JSONValue(named.isGiven ? "thisDefinition" : "earlierDefinition"),
+          ]
+        }),
     ]
   }
 }

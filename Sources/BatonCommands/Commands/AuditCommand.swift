@@ -46,21 +46,22 @@ struct AuditListCommand: AsyncParsableCommand, Sendable {
     let rows = try await client.connect { api in
       var (rows, last): ([AuditRow], Int64) = ([], 0)
       var printer = TablePrinter(
-        Self.columns, style: console.style(of: .output), width: console.outputColumns)
+        Self.columns, style: console.style(of: .output), width: format == .wide ? nil : console.outputColumns)
       while true {
         let page = try await api.audit(filter, after: last, limit: Self.page)
         switch format {
-        case .table: console.lines(printer.page(page.map(\.cells)))
+        case .table, .wide: console.lines(printer.page(page.map(\.cells)))
         case .jsonl: console.lines(page.map(\.json.compact))
-        case .json: rows += page
+        case .json, .yaml, .name: rows += page
         }
         guard page.count == Self.page, let end = page.last else { return (rows, last, page.count) }
         last = end.sequence
       }
     }
     switch format {
-    case .json: console.output(JSONValue.array(rows.0.map(\.json)).indented)
-    case .table: if rows.1 == 0, rows.2 == 0 { console.note("no rows") }
+    case .json, .yaml: console.emit(format, list: rows.0.map(\.json)) { [] }
+    case .name: console.lines(rows.0.map { String($0.sequence) })
+    case .table, .wide: if rows.1 == 0, rows.2 == 0 { console.note("no rows") }
     case .jsonl: break
     }
   }
@@ -126,7 +127,7 @@ struct AuditVerifyCommand: AsyncParsableCommand, Sendable {
       ["Rows  \(verdict.rows)", "Head  \(text)"]
     }
     if let problem { throw CommandFailure(.failed, "the audit log is not whole: \(problem.onOneLine)") }
-    if options.output == .table { console.note("the audit log is whole") }
+    if options.output.isTable { console.note("the audit log is whole") }
   }
 }
 

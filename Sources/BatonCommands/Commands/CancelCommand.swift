@@ -23,7 +23,8 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
         baton cancel --all
       """)
 
-  @Argument(help: "The identifier, or a pattern.", transform: Arguments.pattern) var identifier: IdentifierPattern?
+  @Argument(help: "The identifier, or a pattern.", completion: .patterns, transform: Arguments.pattern)
+  var identifier: IdentifierPattern?
 
   @Option(
     help: ArgumentHelp("Only this request of the identifier.", valueName: "number"), transform: Arguments.positive)
@@ -41,7 +42,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
 
   @OptionGroup var bulk: BulkOptions
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   private static let stateNames = Arguments.stateNames.filter { (try? states($0)) != nil }
 
@@ -91,7 +92,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
       verb: "cancel",
       filter: RequestFilter(
         states: states.isEmpty ? unfinished : states, pattern: identifier, host: bulk.host.map { HostName($0) }),
-      options: bulk)
+      options: bulk.choice)
     let found = try await client.connect { try await change.find($0) }
     if found.isEmpty {
       console.emit(options.output, list: []) { [] }
@@ -113,7 +114,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
 
   /// Says what was cancelled, and waits for what has to stop if that was asked for.
   private func tell(_ cancelled: [Cancellation], _ console: Console) async throws {
-    console.emit(options.output, list: cancelled.map { JSONValue($0) }) { cancelled.lines }
+    console.emit(options, list: cancelled.map { JSONValue($0) }) { cancelled.lines }
     let stopping = cancelled.filter(\.isStopping).map(\.name).unique
     guard wait, !stopping.isEmpty else { return }
     _ = try await client.follow(stopping, display: ProgressDisplay(console, to: .error))

@@ -26,7 +26,8 @@ struct DefinitionsCommand: AsyncParsableCommand, Sendable {
       """)
 
   @Argument(
-    help: "Only the definitions of these identifiers, or below these patterns.", transform: Arguments.pattern)
+    help: "Only the definitions of these identifiers, or below these patterns.", completion: .definitions,
+    transform: Arguments.pattern)
   var patterns: [IdentifierPattern] = []
 
   @Flag(help: "Show the versions that are kept of one definition.") var versions = false
@@ -35,11 +36,14 @@ struct DefinitionsCommand: AsyncParsableCommand, Sendable {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "table for people; yaml for job files; json (a list is one array) or jsonl (one object per line) for scripts.",
+      "table for people, or wide, of which nothing is cut; name for xargs; yaml for job files; json (a list is one "
+        + "array) or jsonl (one object per line) for scripts.",
       valueName: "format"))
   var output: Format = .table
 
-  enum Format: String, CaseIterable, ExpressibleByArgument, Sendable { case table, yaml, json, jsonl }
+  enum Format: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case table, wide, name, yaml, json, jsonl
+  }
 
   func validate() throws {
     guard versions else { return }
@@ -50,7 +54,7 @@ struct DefinitionsCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let (console, patterns) = (Console.current, patterns)
     if versions { return try await writeVersions(of: patterns[0], console) }
-    let isTable = output == .table
+    let isTable = output == .table || output == .wide
     let (found, able) = try await client.connect { api in
       let found = try await api.definitions(named: patterns)
       let sound = found.filter { $0.problem == nil }.map(\.definition)
@@ -63,10 +67,10 @@ struct DefinitionsCommand: AsyncParsableCommand, Sendable {
         .notFound, "no definition of '\(missing)' is applied: 'baton definitions' lists those that are")
     }
     switch output {
-    case .table: console.lines(table(found, able, console))
     case .yaml: console.lines(try yaml(found))
-    case .json: console.emit(.json, list: found.map { JSONValue($0) }) { [] }
-    case .jsonl: console.emit(.jsonl, list: found.map { JSONValue($0) }) { [] }
+    case .table, .wide, .name, .json, .jsonl:
+      let format = OutputFormat(rawValue: output.rawValue) ?? .table
+      console.emit(format, list: found.map { JSONValue($0) }) { table(found, able, console) }
     }
   }
 

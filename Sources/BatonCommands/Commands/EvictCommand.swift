@@ -20,21 +20,23 @@ struct EvictCommand: AsyncParsableCommand, Sendable {
         baton evict 'com.example.photos.*' --host alpha --allow
       """)
 
-  @Argument(help: "The identifier, or the pattern of a definition.", transform: Arguments.pattern)
+  @Argument(
+    help: "The identifier, or the pattern of a definition.", completion: .patterns, transform: Arguments.pattern)
   var identifier: IdentifierPattern
 
   @Option(
-    help: ArgumentHelp("This host, as 'baton hosts' has it. May be given several times.", valueName: "name"))
+    help: ArgumentHelp("This host, as 'baton hosts' has it. May be given several times.", valueName: "name"),
+    completion: .hosts)
   var host: [String] = []
 
   @Flag(help: "Let it run there again.") var allow = false
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let (pattern, named, isEvicted) = (identifier, host.map { HostName($0) }, !allow)
     let hosts = try await client.connect { try await $0.setEvicted(pattern, from: named, isEvicted) }
-    Console.current.emit(options.output, list: hosts.map(json)) { hosts.map(line) }
+    Console.current.emit(options, list: hosts.map(json)) { hosts.map(line) }
   }
 
   private func line(_ host: HostName) -> String {

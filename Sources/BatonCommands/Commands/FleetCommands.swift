@@ -19,13 +19,14 @@ struct DrainCommand: AsyncParsableCommand, Sendable {
         baton drain alpha --wait --deadline 5m && reboot-alpha
       """)
 
-  @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
+  @Argument(help: "The host's name, as 'baton hosts' has it.", completion: .hosts) var host: String
   @Flag(help: "Wait until nothing runs on the host.") var wait = false
   @Option(
     help: ArgumentHelp("With --wait: the longest time to wait, such as 5m. Default: no limit.", valueName: "duration"),
     transform: TimeArgument.duration)
   var deadline: Duration?
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func validate() throws {
     if deadline != nil, !wait { throw ValidationError("--deadline says how long --wait waits: give both.") }
@@ -40,8 +41,11 @@ struct DrainCommand: AsyncParsableCommand, Sendable {
     }
     let what =
       running.isEmpty ? "nothing runs there" : "\(counted(running.count, "request")) may finish a batch there"
-    console.output("\(name.rawValue.onOneLine): draining; \(what)")
-    guard wait, !running.isEmpty else { return }
+    let isAwaited = wait && !running.isEmpty
+    if options.output.isTable || !isAwaited {
+      console.emit(options, Self.json(name, running)) { ["\(name.rawValue.onOneLine): draining; \(what)"] }
+    }
+    guard isAwaited else { return }
     let client = client
     try await racing(
       timeout: deadline, what: "\(name.rawValue.onOneLine) still runs something", interruption: Self.leave
@@ -52,7 +56,15 @@ struct DrainCommand: AsyncParsableCommand, Sendable {
         }
       }
     }
-    console.output("\(name.rawValue.onOneLine): drained")
+    console.emit(options, Self.json(name, [])) { ["\(name.rawValue.onOneLine): drained"] }
+  }
+
+  private static func json(_ host: HostName, _ running: [RequestRecord]) -> JSONValue {
+    [
+      "host": JSONValue(host.rawValue), "draining": .bool(true), "drained": .bool(running.isEmpty),
+      "running": .array(
+        running.map { ["identifier": JSONValue($0.identifier.rawValue), "request": JSONValue($0.number)] }),
+    ]
   }
 
   @Sendable private static func leave() -> String { "the host stays drained" }
@@ -72,13 +84,16 @@ struct UndrainCommand: AsyncParsableCommand, Sendable {
         baton undrain alpha
       """)
 
-  @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
+  @Argument(help: "The host's name, as 'baton hosts' has it.", completion: .hosts) var host: String
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let name = HostName(host)
     try await client.connect { try await $0.setDraining(name, false) }
-    Console.current.output("\(name.rawValue.onOneLine): takes launches again")
+    Console.current.emit(options, ["host": JSONValue(host), "draining": .bool(false)]) {
+      ["\(name.rawValue.onOneLine): takes launches again"]
+    }
   }
 }
 
@@ -94,10 +109,11 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
       """)
 
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     try await client.connect { try await $0.setPaused(true) }
-    Console.current.output("the fleet is paused; go on with: baton resume")
+    Console.current.emit(options, ["paused": .bool(true)]) { ["the fleet is paused; go on with: baton resume"] }
   }
 }
 
@@ -111,9 +127,10 @@ struct ResumeCommand: AsyncParsableCommand, Sendable {
       """)
 
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     try await client.connect { try await $0.setPaused(false) }
-    Console.current.output("the fleet takes launches again")
+    Console.current.emit(options, ["paused": .bool(false)]) { ["the fleet takes launches again"] }
   }
 }

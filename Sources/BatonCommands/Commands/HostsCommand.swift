@@ -29,7 +29,7 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
         baton hosts -o json | jq -r '.[] | select(.state == "ready") | .name'
       """)
 
-  @Argument(help: "One host, or a pattern such as 'lab-*'.") var name: String?
+  @Argument(help: "One host, or a pattern such as 'lab-*'.", completion: .hosts) var name: String?
 
   @Option(
     help: ArgumentHelp(

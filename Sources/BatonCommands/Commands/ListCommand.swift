@@ -25,7 +25,8 @@ struct ListCommand: AsyncParsableCommand, Sendable {
         baton list --state failed -o jsonl | jq -r .identifier
       """)
 
-  @Argument(help: "Only requests of this identifier or pattern.", transform: Arguments.pattern)
+  @Argument(
+    help: "Only requests of this identifier or pattern.", completion: .patterns, transform: Arguments.pattern)
   var pattern: IdentifierPattern?
 
   @Option(
@@ -38,7 +39,7 @@ struct ListCommand: AsyncParsableCommand, Sendable {
   @Option(
     help: ArgumentHelp(
       "Only requests that run on this host, or ran there last. A request runs where a shard of it runs.",
-      valueName: "name"))
+      valueName: "name"), completion: .hosts)
   var host: String?
 
   @Flag(help: "Also the requests that have ended.") var all = false

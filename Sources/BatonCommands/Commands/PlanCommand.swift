@@ -20,11 +20,11 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
         baton plan job.yaml
         baton plan jobs/ --prune 'com.example.*'
         baton plan jobs/
+        make-jobs | baton plan -
         baton plan jobs/ > /dev/null; [ $? = 2 ] && echo 'not applied yet'
       """)
 
-  @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
-  var files: [String]
+  @OptionGroup var files: FileArguments
 
   @OptionGroup var pruning: PruneOption
   @OptionGroup var strictness: StrictOption
@@ -33,7 +33,7 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let definitions = try console.definitions(in: files, isStrict: strictness.isStrict).map(\.definition)
+    let definitions = try console.definitions(in: files.all, isStrict: strictness.isStrict).map(\.definition)
     try await Plan.write(definitions, pruning: pruning.prune, client, options.output, console)
   }
 }

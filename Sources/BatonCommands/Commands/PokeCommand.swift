@@ -20,7 +20,9 @@ struct PokeCommand: AsyncParsableCommand, Sendable {
         baton poke com.example.news --priority 10 --wait
       """)
 
-  @Argument(help: "The identifier; a pattern cannot be poked.", transform: Arguments.identifier)
+  @Argument(
+    help: "The identifier; a pattern cannot be poked.", completion: .identifiers,
+    transform: Arguments.identifier)
   var identifier: JobIdentifier
 
   @Option(

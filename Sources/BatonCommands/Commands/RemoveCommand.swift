@@ -14,14 +14,19 @@ struct RemoveCommand: AsyncParsableCommand, Sendable {
         baton remove 'com.example.photos.export.*'
       """)
 
-  @Argument(help: "The identifier, or the pattern, as it was declared.", transform: Arguments.pattern)
+  @Argument(
+    help: "The identifier, or the pattern, as it was declared.", completion: .definitions,
+    transform: Arguments.pattern)
   var identifier: IdentifierPattern
 
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let pattern = identifier
     try await client.connect { try await $0.remove(pattern) }
-    Console.current.output("\(pattern): removed")
+    Console.current.emit(options, ["identifier": JSONValue(pattern.rawValue), "removed": .bool(true)]) {
+      ["\(pattern): removed"]
+    }
   }
 }

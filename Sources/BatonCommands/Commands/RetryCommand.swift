@@ -28,7 +28,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
 
   @Argument(
     help: "The identifier: its last failed request that ran, or a pattern: all failed requests.",
-    transform: Arguments.pattern)
+    completion: .patterns, transform: Arguments.pattern)
   var identifier: IdentifierPattern?
   @Option(
     help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
@@ -42,7 +42,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
   @Flag(help: "Wait until the request has ended, as 'baton wait' does.") var wait = false
   @OptionGroup var bulk: BulkOptions
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   private var isBulk: Bool { bulk.chooses || identifier?.literal == nil }
 
@@ -74,10 +74,11 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
       try await api.retry(
         identifier, number: command.request, skipping: command.skipping, withNewDefinition: command.withNewDefinition)
     }
-    guard wait else { return console.emit(options.output, JSONValue(record)) { [Self.line(record)] } }
-    if options.output == .table { console.output(Self.line(record)) }
-    let ended = try await client.follow([record.name], display: ProgressDisplay(console, to: .error))
-    if options.output != .table, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
+    guard wait else { return console.emit(options, JSONValue(record)) { [Self.line(record)] } }
+    if options.output.isTable, !options.quiet { console.output(Self.line(record)) }
+    let ended = try await client.follow(
+      [record.name], display: ProgressDisplay(console, to: .error, isQuiet: options.quiet))
+    if !options.output.isTable, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
     try console.judge(ended)
   }
 
@@ -85,7 +86,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     let change = BulkChange(
       verb: "retry",
       filter: RequestFilter(states: [.failed], pattern: identifier, host: bulk.host.map { HostName($0) }),
-      options: bulk)
+      options: bulk.choice)
     let found = try await client.connect { try await change.find($0) }
     if found.isEmpty {
       console.emit(options.output, list: []) { [] }
@@ -104,7 +105,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
           record.identifier, number: record.number, skipping: skipping, withNewDefinition: withNewDefinition)
       }
     }
-    console.emit(options.output, list: records.map { JSONValue($0) }) { records.map(Self.line) }
+    console.emit(options, list: records.map { JSONValue($0) }) { records.map(Self.line) }
     guard records.count < found.count else { return }
     console.note(
       "\(counted(found.count - records.count, "request")) stayed as \(records.count + 1 == found.count ? "it was" : "they were"):"

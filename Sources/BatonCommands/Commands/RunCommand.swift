@@ -9,8 +9,9 @@ struct RunCommand: AsyncParsableCommand, Sendable {
     commandName: "run",
     abstract: "Run jobs on this machine to their end; nothing else has to be started.",
     discussion: """
-      Every literal identifier in the files is submitted and watched, with progress on standard error; the exit \
-      status is 0 only if all succeeded. If the command is killed, run the same files again: it goes on where it \
+      Every literal identifier in the files is submitted and watched. What the commands write is shown as it comes, on \
+      standard output (with -o json on standard error), behind the identifier if there are several; progress goes to \
+      standard error. --quiet shows neither. The exit status is 0 only if all succeeded. If the command is killed, run the same files again: it goes on where it \
       stopped, and repeats at most the batch that ran. A request that failed goes on at its checkpoint, under the \
       definition that the file has now. If items or batch size have changed, the run is refused; --anew starts from \
       the beginning. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on. Exit status 4 if \
@@ -25,10 +26,13 @@ struct RunCommand: AsyncParsableCommand, Sendable {
       Examples:
         baton run job.yaml
         baton run jobs/ --slots 4
+        baton run job.yaml --quiet
         baton run job.yaml -o json | jq -r '.[].state'
       """)
 
-  @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
+  @Argument(
+    help: "YAML files, or folders of them, of which sub-folders are not searched.",
+    completion: .file(extensions: ["yaml", "yml"]))
   var files: [String]
 
   @Option(help: ArgumentHelp("Keep the state in this folder.", valueName: "dir"), completion: .directory)
@@ -40,6 +44,9 @@ struct RunCommand: AsyncParsableCommand, Sendable {
   var slots: Int?
 
   @Flag(help: "Start from the beginning, and cancel unfinished requests of an earlier run.") var anew = false
+
+  @Flag(name: .shortAndLong, help: "Show no progress, and not what the commands write; only warnings and errors.")
+  var quiet = false
 
   @OptionGroup var options: OutputOptions
 
@@ -66,18 +73,24 @@ struct RunCommand: AsyncParsableCommand, Sendable {
   }
 
   private func session(_ definitions: [Definition], _ console: Console) throws -> RunSession {
-    RunSession(
-      console: console, display: ProgressDisplay(console, to: .error), definitions: definitions,
-      identifiers: try definitions.literals(in: files, console),
+    let display = ProgressDisplay(console, to: .error, isQuiet: quiet)
+    let identifiers = try definitions.literals(in: files, console)
+    // JSON has standard output for itself. Beside Baton's own messages, a line says whose it is.
+    let output = LiveOutput(
+      display, to: options.output.isTable ? .output : .error, since: console.environment.now(),
+      namesRequests: identifiers.count > 1 || !options.output.isTable)
+    return RunSession(
+      console: console, display: display, definitions: definitions, identifiers: identifiers,
       marker: RunMarker(dataFolder: try folder(console.environment)), isAnew: anew,
-      commandLine: "baton run " + files.joined(separator: " ") + (data.map { " --data \($0)" } ?? ""))
+      commandLine: "baton run " + files.joined(separator: " ") + (data.map { " --data \($0)" } ?? ""),
+      output: quiet ? nil : output)
   }
 
   /// Writes the summary of the run: JSON to standard output for scripts; for people a table on standard error, if there
   /// are several requests.
   private func conclude(_ records: [RequestRecord], _ console: Console) {
-    if options.output != .table { return console.emit(options.output, records, isList: true) }
-    guard records.count > 1 else { return }
+    if !options.output.isTable { return console.emit(options.output, records, isList: true) }
+    guard records.count > 1, !quiet else { return }
     let now = console.environment.now()
     let width = console.environment.isTerminal(.error) ? console.environment.terminalSize()?.columns : nil
     let lines = TablePrinter.lines(

@@ -32,7 +32,7 @@ extension Console {
     let exists: (@Sendable (String) -> Bool)? =
       looksAtFiles ? { @Sendable path in FileManager.default.fileExists(atPath: path) } : nil
     let specification = Specification(
-      reading: paths,
+      reading: paths, input: (environment.readInput, environment.currentDirectory),
       options: SpecificationOptions(now: environment.now(), defaultDirectory: directory, exists: exists))
     return isStrict ? specification.withWarningsAsErrors : specification
   }

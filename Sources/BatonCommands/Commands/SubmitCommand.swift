@@ -25,14 +25,18 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
         baton submit com.example.report --earliest 2026-03-01T06:30:00Z
         baton submit com.example.report --priority userInitiated
         baton submit -f job.yaml --wait
+        make-job | baton submit -f -
       """)
 
-  @Argument(help: "The identifier; a pattern cannot be submitted.", transform: Arguments.identifier)
+  @Argument(
+    help: "The identifier; a pattern cannot be submitted.", completion: .identifiers,
+    transform: Arguments.identifier)
   var identifier: JobIdentifier?
 
   @Option(
     name: [.customShort("f"), .long],
-    help: ArgumentHelp("Apply this file or folder, and submit what it declares.", valueName: "file"),
+    help: ArgumentHelp(
+      "Apply this file or folder, and submit what it declares; - is standard input.", valueName: "file"),
     completion: .file(extensions: ["yaml", "yml"]))
   var file: String?
   @OptionGroup var strictness: StrictOption

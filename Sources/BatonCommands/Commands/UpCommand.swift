@@ -19,7 +19,9 @@ struct UpCommand: AsyncParsableCommand, Sendable {
         baton submit com.example.report --wait
       """)
 
-  @Argument(help: "YAML files to apply, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
+  @Argument(
+    help: "YAML files to apply, or folders of them, of which sub-folders are not searched.",
+    completion: .file(extensions: ["yaml", "yml"]))
   var files: [String] = []
 
   @Option(

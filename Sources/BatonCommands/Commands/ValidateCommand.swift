@@ -13,25 +13,25 @@ struct ValidateCommand: AsyncParsableCommand, Sendable {
       Examples:
         baton validate job.yaml
         baton validate --strict jobs/
+        make-jobs | baton validate -
         baton validate -o json jobs/ | jq -r '.[].message'
       """)
 
-  @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
-  var files: [String]
+  @OptionGroup var files: FileArguments
 
   @OptionGroup var strictness: StrictOption
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
     let console = Console.current
-    let specification = console.specification(in: files, looksAtFiles: true, isStrict: strictness.isStrict)
-    if options.output == .table {
+    let specification = console.specification(in: files.all, looksAtFiles: true, isStrict: strictness.isStrict)
+    if options.output.isTable {
       for finding in specification.findings { console.note(console.painted(finding)) }
     } else {
       console.emit(options.output, list: specification.findings.map { JSONValue($0) }) { [] }
     }
     guard !specification.hasErrors else { throw CommandFailure(.badSpecification, specification.summary) }
-    if options.output == .table { console.output(Self.praise(specification)) }
+    if options.output.isTable { console.output(Self.praise(specification)) }
   }
 
   private static func praise(_ specification: Specification) -> String {

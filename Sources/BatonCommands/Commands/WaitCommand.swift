@@ -38,7 +38,7 @@ struct WaitCommand: AsyncParsableCommand, Sendable {
     let record = details.record
     let display = ProgressDisplay(console, to: .error)
     let ended = try await client.follow([record.name], display: display, timeout: timeout)
-    if options.output != .table, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
+    if !options.output.isTable, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
     try console.judge(ended)
   }
 }

@@ -18,7 +18,9 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
         baton watch com.example.report -o jsonl | jq -c '[.state, .completedUnits]'
       """)
 
-  @Argument(help: "The identifier; all unfinished requests if there is none.", transform: Arguments.identifier)
+  @Argument(
+    help: "The identifier; all unfinished requests if there is none.", completion: .identifiers,
+    transform: Arguments.identifier)
   var identifier: JobIdentifier?
 
   @Option(
@@ -34,7 +36,7 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let display = ProgressDisplay(console, to: .output, isJSON: options.output != .table)
+    let display = ProgressDisplay(console, to: .output, isJSON: !options.output.isTable)
     guard let identifier else { return try await watchAll(display) }
     let number = request
     let record = try await client.connect { try await $0.details(identifier, number: number).record }

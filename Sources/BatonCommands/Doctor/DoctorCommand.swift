@@ -54,7 +54,7 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
     }
     let summary = summary(of: findings)
     if findings.contains(where: { $0.level == .problem }) { throw CommandFailure(.failed, summary) }
-    if options.output == .table { console.note(summary) }
+    if options.output.isTable { console.note(summary) }
   }
 
   private func examination(in environment: CommandEnvironment) -> DoctorOptions {

@@ -65,7 +65,7 @@ struct Submitting: Sendable {
 extension Console {
   /// Writes the answers: accepted submissions to standard output, refusals and warnings to standard error.
   /// - Parameter awaitsEnd: the caller writes JSON once, when the requests have ended; then no JSON is written here.
-  func tell(_ outcomes: [SubmissionOutcome], _ format: OutputFormat, isList: Bool, awaitsEnd: Bool) {
+  func tell(_ outcomes: [SubmissionOutcome], _ options: ChangeOptions, isList: Bool, awaitsEnd: Bool) {
     for outcome in outcomes { tell(outcome) }
     let accepted = outcomes.compactMap { outcome -> (line: String, json: JSONValue)? in
       guard case .accepted(let receipt, let traceID, let warning) = outcome.result else { return nil }
@@ -73,8 +73,9 @@ extension Console {
         receipt.line(for: outcome.order, at: environment.now()), JSONValue(receipt, outcome.order, traceID, warning)
       )
     }
-    if format != .table, awaitsEnd { return }
-    if isList || format == .table { return emit(format, list: accepted.map(\.json)) { accepted.map(\.line) } }
+    let format = options.output
+    if !format.isTable && awaitsEnd || options.quiet { return }
+    if isList || format.isTable { return emit(format, list: accepted.map(\.json)) { accepted.map(\.line) } }
     for answer in accepted { emit(format, answer.json) { [] } }
   }
 

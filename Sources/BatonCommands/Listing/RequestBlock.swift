@@ -144,6 +144,7 @@ extension LaunchRecord {
   /// Why the launch ended, or why it is asked to stop.
   fileprivate var detail: String {
     if endedAt == nil { return expiringReason.map { "expiring: \($0.words)" } ?? "" }
+    if outcome == .lost, reason == nil { return "its worker died, or was not heard of for the lease term" }
     return (reason?.lastLine ?? "") + (isGraceful || outcome == .lost ? "" : " (killed at its deadline)")
   }
 }

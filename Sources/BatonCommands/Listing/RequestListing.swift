@@ -11,21 +11,32 @@ struct RequestListing {
   private let format: OutputFormat
   private var table: TablePrinter
   private(set) var count = 0
+  /// The identifiers that were written in the format `name`.
+  private var named: Set<JobIdentifier> = []
 
   init(_ console: Console, format: OutputFormat) {
     self.console = console
     self.format = format
     table = TablePrinter(
-      RequestTable.columns, style: console.style(of: .output), width: console.outputColumns)
+      RequestTable.columns, style: console.style(of: .output),
+      width: format == .wide ? nil : console.outputColumns)
   }
 
   mutating func page(_ records: [RequestRecord], obstacles: [RequestID: WaitingReason]) {
     defer { count += records.count }
     switch format {
-    case .table:
+    case .table, .wide:
       let now = console.environment.now()
       console.lines(table.page(records.map { RequestTable.row($0, obstacle: obstacles[$0.id], now: now) }))
     case .jsonl: console.lines(records.map { JSONValue($0, obstacle: obstacles[$0.id]).compact })
+    case .name:
+      for record in records where named.insert(record.identifier).inserted {
+        console.output(record.identifier.rawValue)
+      }
+    case .yaml:
+      guard !records.isEmpty else { return }
+      console.write(
+        JSONValue.array(records.map { JSONValue($0, obstacle: obstacles[$0.id]) }).yaml, to: .output)
     case .json:
       for (index, record) in records.enumerated() {
         let text = JSONValue.array([JSONValue(record, obstacle: obstacles[record.id])]).indented
@@ -39,7 +50,8 @@ struct RequestListing {
   /// - Parameter nothing: what people are told of an empty list; `nil` stands for `no requests`.
   func finish(nothing: String? = nil) {
     if format == .json { console.output(count == 0 ? "[]" : "\n]") }
-    if format == .table, count == 0 { console.note(nothing ?? "no requests") }
+    if format == .yaml, count == 0 { console.output("[]") }
+    if format.isTable, count == 0 { console.note(nothing ?? "no requests") }
   }
 }
 

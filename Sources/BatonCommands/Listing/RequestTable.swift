@@ -33,7 +33,7 @@ enum RequestTable {
     case .scheduled: record.waitsBecause?.text ?? ""
     case .ready: obstacle?.description ?? lastLaunch(record)
     case .running, .succeeded:
-      [record.skippedText, record.shards?.text, record.subtitle ?? record.title].compactMap { $0 }
+      [record.result, record.skippedText, record.shards?.text, record.subtitle ?? record.title].compactMap { $0 }
         .joined(separator: "; ")
     case .failed: [record.reason?.lastLine, record.skippedText].compactMap { $0 }.joined(separator: "; ")
     case .cancelled: record.reason.map { "by \($0)" } ?? ""

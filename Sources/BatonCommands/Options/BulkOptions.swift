@@ -5,9 +5,22 @@ import BatonStore
 
 /// Which requests a command changes together, and whether it asks before.
 struct BulkOptions: ParsableArguments, Sendable {
-  @Option(help: ArgumentHelp("Only requests that run on this host, or ran there last.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("Only requests that run on this host, or ran there last.", valueName: "name"),
+    completion: .hosts)
   var host: String?
 
+  @OptionGroup var choice: BulkChoice
+
+  var dryRun: Bool { choice.dryRun }
+  var yes: Bool { choice.yes }
+
+  /// Whether one of the options chooses requests.
+  var chooses: Bool { host != nil || choice.chooses }
+}
+
+/// The part of `BulkOptions` that says nothing about hosts.
+struct BulkChoice: ParsableArguments, Sendable {
   @Option(
     help: ArgumentHelp("Only requests that were submitted so long ago, such as 2h.", valueName: "duration"),
     transform: TimeArgument.duration)
@@ -19,8 +32,7 @@ struct BulkOptions: ParsableArguments, Sendable {
   @Flag(help: "Show which requests would be changed, and change nothing.") var dryRun = false
   @Flag(help: "Do not ask before several requests are changed.") var yes = false
 
-  /// Whether one of the options chooses requests.
-  var chooses: Bool { host != nil || olderThan != nil || by != nil }
+  var chooses: Bool { olderThan != nil || by != nil }
 
   /// Whether the request is one of those that the options choose among the listed ones.
   func includes(_ record: RequestRecord, at now: Timestamp) -> Bool {
@@ -41,7 +53,7 @@ struct BulkChange: Sendable {
   /// What is done, as a verb: `cancel`.
   var verb: String
   var filter: RequestFilter
-  var options: BulkOptions
+  var options: BulkChoice
 
   /// The requests to change, the one that was submitted first at the beginning.
   /// - Throws: a `CommandFailure` with status `usage` if there are too many.
@@ -98,5 +110,34 @@ struct BulkChange: Sendable {
       for try await (done, result) in group { results[done] = result }
       return results.sorted { $0.key < $1.key }.map(\.value)
     }
+  }
+}
+
+extension BulkChange {
+  /// Finds the requests, shows them or asks about them, and changes them. The lines say what became of each.
+  /// - Parameters:
+  ///   - nothing: what a person is told if there is nothing to change.
+  ///   - foreseen: what would become of a request, behind its name.
+  func carryOut<Result: Sendable>(
+    _ client: ClientOptions, _ output: ChangeOptions, nothing: String, foreseen: (RequestRecord) -> String,
+    json: (Result) -> JSONValue, line: (Result) -> String,
+    change body: @escaping @Sendable (any OperatorAPI, RequestRecord) async throws -> Result
+  ) async throws {
+    let console = Console.current
+    let found = try await client.connect { try await find($0) }
+    if found.isEmpty {
+      console.emit(output, list: []) { [] }
+      return output.quiet ? () : console.note(nothing)
+    }
+    if options.dryRun {
+      return console.emit(output.output, list: found.map { JSONValue($0) }) {
+        found.map { "\($0.name): \(foreseen($0))" }
+      }
+    }
+    try confirm(found, console)
+    let results = try await client.connect { api in try await each(of: found) { try await body(api, $0) } }
+    console.emit(output, list: results.map(json)) { results.map(line) }
+    let rest = found.count - results.count
+    if rest > 0 { console.note("\(counted(rest, "request")) could not be changed, or had changed in the meantime") }
   }
 }

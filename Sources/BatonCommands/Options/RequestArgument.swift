@@ -11,7 +11,7 @@ struct RequestArgument: ParsableArguments, Sendable {
       The identifier of the request. Without --request, the command takes the live request, otherwise the waiting one, \
       otherwise the last that ended; logs, trace, show and wait prefer one that ran.
       """),
-    transform: Arguments.identifier)
+    completion: .identifiers, transform: Arguments.identifier)
   var identifier: JobIdentifier
 
   @Option(

@@ -11,7 +11,7 @@ struct SubmissionOptions: ParsableArguments, Sendable {
 
   @Flag(help: "Wait until it has ended, as 'baton wait' does.") var wait = false
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   /// Submits the orders, writes the answers and, with `--wait`, follows the accepted requests until they have ended.
   /// - Parameters:
@@ -22,9 +22,9 @@ struct SubmissionOptions: ParsableArguments, Sendable {
     _ orders: [SubmissionOrder], accepted: [JobIdentifier: SubmissionReceipt] = [:], isList: Bool = false
   ) async throws {
     let console = Console.current
-    let display = ProgressDisplay(console, to: .error)
+    let display = ProgressDisplay(console, to: .error, isQuiet: options.quiet)
     let outcomes = try await Submitting(orders: orders, accepted: accepted, client: client, display: display).run()
-    console.tell(outcomes, options.output, isList: isList, awaitsEnd: wait)
+    console.tell(outcomes, options, isList: isList, awaitsEnd: wait)
     if wait { try await follow(outcomes.compactMap(\.name), display, isList: isList) }
     if let refused = outcomes.compactMap(\.refusedStatus).first { throw CommandFailure(refused) }
   }
@@ -33,7 +33,7 @@ struct SubmissionOptions: ParsableArguments, Sendable {
     guard !names.isEmpty else { return }
     let console = Console.current
     let ended = try await client.follow(names, display: display)
-    if options.output != .table { console.emit(options.output, ended, isList: isList) }
+    if !options.output.isTable { console.emit(options.output, ended, isList: isList) }
     try console.judge(ended)
   }
 }

@@ -9,6 +9,8 @@ final class ProgressDisplay: Sendable {
     case board(ProgressBoard)
     case lines(ProgressLines)
     case json
+    /// Nothing is shown.
+    case quiet
     /// A board after `leave()`, which is drawn no more.
     case left
   }
@@ -20,12 +22,13 @@ final class ProgressDisplay: Sendable {
   /// - Parameters:
   ///   - stream: standard output if progress is the data of the command, standard error otherwise.
   ///   - isJSON: whether to write every change as one JSON object on a line.
-  init(_ console: Console, to stream: CommandEnvironment.Stream, isJSON: Bool = false) {
+  ///   - isQuiet: whether to show nothing but warnings.
+  init(_ console: Console, to stream: CommandEnvironment.Stream, isJSON: Bool = false, isQuiet: Bool = false) {
     self.console = console
     self.stream = stream
     let isTerminal = console.environment.isTerminal(stream) && console.environment.variables["TERM"] != "dumb"
     let board = Form.board(ProgressBoard(style: console.style(of: stream)))
-    form = Mutex(isJSON ? .json : isTerminal ? board : .lines(ProgressLines()))
+    form = Mutex(isQuiet ? .quiet : isJSON ? .json : isTerminal ? board : .lines(ProgressLines()))
   }
 
   func update(_ record: RequestRecord) {
@@ -39,13 +42,27 @@ final class ProgressDisplay: Sendable {
         defer { form = .lines(lines) }
         return lines.line(for: record, at: now).map { $0 + "\n" }
       case .json: return JSONValue(record).compact + "\n"
-      case .left: return nil
+      case .quiet, .left: return nil
       }
+    }
+  }
+
+  /// Writes lines of data, above the board if there is one.
+  func output(_ lines: [String], to stream: CommandEnvironment.Stream) {
+    guard !lines.isEmpty else { return }
+    let now = console.environment.now()
+    form.withLock { form in
+      guard case .board(var board) = form else { return console.lines(lines, to: stream) }
+      console.write(board.erase(size: size), to: self.stream)
+      console.lines(lines, to: stream)
+      console.write(board.draw(at: now, size: size), to: self.stream)
+      form = .board(board)
     }
   }
 
   /// Writes a line for people that is not the progress of a request.
   func note(_ text: String) {
+    if form.withLock({ if case .quiet = $0 { true } else { false } }) { return }
     onBoard { $0.erase(size: size) }
     console.note(text.onItsLines)
     redraw()

@@ -23,12 +23,15 @@ struct RunSession: Sendable {
   let isAnew: Bool
   /// The command with which a person goes on with this run.
   let commandLine: String
+  /// Shows what the commands write; nil if the person wants to hear nothing.
+  let output: LiveOutput?
   private let start = Start()
 
   init(
     console: Console, display: ProgressDisplay, definitions: [Definition], identifiers: [JobIdentifier],
-    marker: RunMarker, isAnew: Bool, commandLine: String
+    marker: RunMarker, isAnew: Bool, commandLine: String, output: LiveOutput? = nil
   ) {
+    self.output = output
     (self.console, self.display, self.definitions) = (console, display, definitions)
     (self.identifiers, self.marker, self.isAnew, self.commandLine) = (identifiers, marker, isAnew, commandLine)
   }
@@ -47,6 +50,7 @@ struct RunSession: Sendable {
   /// can start, because a running request takes no new definition.
   /// - Throws: `OperatorError.conflict` if a request cannot go on at its checkpoint under its new definition.
   @Sendable func prepare(_ api: any OperatorAPI) async throws {
+    if let ignored = definitions.ignoredByRun { display.note(ignored) }
     let known = try await requests(api)
     let applied = try await api.apply(definitions)
     let current = Dictionary(applied.compactMap { one in one.pattern.literal.map { ($0, one.id) } }) { $1 }
@@ -63,7 +67,11 @@ struct RunSession: Sendable {
     let following = Following(names, display: display)
     let waiting = RunWaiting(following: following, display: display)
     let impossible = try await racing(interruption: stop) {
-      try await waiting.run(api) { _ = try await following.run(api) }
+      try await waiting.run(api) {
+        async let shown: Void? = output?.follow(names, api)
+        _ = try await following.run(api)
+        _ = await shown
+      }
     }
     display.redraw()
     let records = following.records
@@ -174,18 +182,33 @@ extension RunSession {
 
   /// Writes the end of the output of failed launches, because after this command no coordinator is left to ask for it.
   private func tellOutput(_ records: [RequestRecord], _ api: any OperatorAPI) async throws {
-    for record in records where record.state == .failed && record.launches > 0 {
+    for record in records where record.state == .failed && record.launches > 0 && output?.hasShown(record.name) != true
+    {
       let tail = OutputTail()
       let details = try await api.details(record.identifier, number: record.number)
       let shard = record.shards == nil ? nil : details.shardOfInterest
       let last = details.launches.last { shard == nil || $0.shard == shard }?.launch.number ?? record.launches
-      try await api.logs(record.identifier, number: record.number, shard: shard, launch: last, follows: false) {
-        tail.append($1)
-      }
+      let selection = LogSelection(shards: .one(shard ?? 0), launch: last)
+      try await api.logs(record.identifier, number: record.number, selection) { tail.append($0.bytes) }
       let lines = tail.lines
       guard !lines.isEmpty else { continue }
       console.note("the last output of \(record.name):")
       for line in lines { console.note("  | \(line)") }
+    }
+  }
+}
+
+extension [Definition] {
+  /// What 'baton run' does otherwise than a fleet, in one line; nil if it does nothing otherwise.
+  fileprivate var ignoredByRun: String? {
+    let idle = contains { $0.requirements.requiresIdle }
+    let repeats = contains { $0.repeatEvery != nil }
+    switch (idle, repeats) {
+    case (true, true):
+      return "'baton run' runs now, once, and does not wait for an idle host: it ignores 'requiresIdle' and 'repeat'"
+    case (true, false): return "'baton run' does not wait for an idle host: it ignores 'requiresIdle'"
+    case (false, true): return "'baton run' runs each job once: it ignores 'repeat'"
+    case (false, false): return nil
     }
   }
 }

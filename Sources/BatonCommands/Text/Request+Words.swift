@@ -25,11 +25,14 @@ extension RequestRecord {
     case .running:
       shards.map { "running: \($0.text)" }
         ?? "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
-    case .succeeded: "succeeded" + duration + (skippedText.map { ", \($0)" } ?? "")
+    case .succeeded: "succeeded" + duration + (result.map { ": \($0)" } ?? "") + (skippedText.map { ", \($0)" } ?? "")
     case .failed: "failed: \((reason ?? "it gave no reason").lastLine)"
     case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")
     }
   }
+
+  /// What a refresh found, `newData` or `noData`; `nil` if it has not succeeded, or did not say.
+  var result: String? { state == .succeeded ? reason?.onOneLine : nil }
 
   private func waiting(at now: Timestamp) -> String {
     let reason = waitsBecause?.text ?? "its time has not come"

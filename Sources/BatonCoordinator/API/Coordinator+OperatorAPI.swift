@@ -60,7 +60,7 @@ extension Coordinator: OperatorAPI {
   }
 
   /// The request that a person looks at. Looking at it counts as use of its definition.
-  private func lookedAt(
+  func lookedAt(
     _ identifier: JobIdentifier, _ number: Int?, choosing choice: RequestChoice = .current
   ) async throws -> RequestRecord {
     let record = try await request(identifier, number: number, choosing: choice)
@@ -93,52 +93,6 @@ extension Coordinator: OperatorAPI {
     try await watch(identifier, number: number) { (record: RequestRecord) in
       // A watch looks again at each change, and others may wait for the same answer: it counts nothing.
       try await body(try await self.details(of: record, hasPosition: false))
-    }
-  }
-
-  package func logs(
-    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
-    _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
-  ) async throws {
-    let first = try await lookedAt(identifier, number)
-    if first.shards != nil || (shard ?? 0) > 0 {
-      return try await logs(ofShard: shard ?? 0, of: first, launch: launch, follows: follows, body)
-    }
-    var sent = SentOutput()
-    try await watchers.watching(first.id) { signal in
-      while !watchers.isClosed {
-        try Task.checkCancellation()
-        guard let record = try await store.request(first.id) else { return }
-        for number in 1...max(1, record.launches) where launch == nil || launch == number {
-          let output = try await store.output(of: LaunchKey(request: record.id, number: number))
-          if let news = sent.news(of: number, output) { try await body(number, news) }
-        }
-        if !follows || record.state.isEnded { return }
-        try await nextChange(signal)
-      }
-    }
-  }
-
-  /// The output of one shard of a divided request.
-  private func logs(
-    ofShard index: Int, of first: RequestRecord, launch: Int?, follows: Bool,
-    _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
-  ) async throws {
-    var sent = SentOutput()
-    try await watchers.watching(first.id) { signal in
-      while !watchers.isClosed {
-        try Task.checkCancellation()
-        guard let shard = try await store.shards(of: first.id, after: index - 1, limit: 1).first, shard.index == index
-        else {
-          throw OperatorError.notFound("request \(first.number) of '\(first.identifier)' has no shard \(index)")
-        }
-        for number in 1...max(1, shard.launches) where launch == nil || launch == number {
-          let output = try await store.output(of: LaunchKey(request: shard.id, number: number))
-          if let news = sent.news(of: number, output) { try await body(number, news) }
-        }
-        if !follows || shard.state.isEnded { return }
-        try await nextChange(signal)
-      }
     }
   }
 

@@ -28,12 +28,9 @@ package protocol OperatorAPI: Sendable {
     _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
   ) async throws
   /// Calls `body` with the output of one launch, or of all launches in order.
-  /// - Parameters:
-  ///   - shard: the shard of a divided request whose launches are meant; nil stands for shard 0.
-  ///   - follows: if true, the call goes on with new output until the request has ended.
   func logs(
-    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
-    _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
+    _ identifier: JobIdentifier, number: Int?, _ selection: LogSelection,
+    _ body: @escaping @Sendable (LogPiece) async throws -> Void
   ) async throws
   func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation]
   /// Lets a failed request continue from its checkpoint. Without a number, it is the request that was launched last.
@@ -49,6 +46,8 @@ package protocol OperatorAPI: Sendable {
   /// Sets how many shards of a divided request may be in work at once. If the number falls, the shards that are too
   /// many are asked to stop.
   func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord
+  /// Gives a pending request another priority.
+  func setPriority(_ identifier: JobIdentifier, number: Int?, _ priority: Priority) async throws -> RequestRecord
   /// The shards of a divided request, in their order, at most `limit`.
   /// - Parameter after: lists only shards with a higher number; `nil` begins with the first one.
   func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord]
@@ -419,12 +418,62 @@ package struct CoordinatorUnreachable: Error, Sendable, CustomStringConvertible 
   package var description: String { message }
 }
 
+/// Which output of a request is wanted.
+package struct LogSelection: Hashable, Sendable {
+  package enum Shards: Hashable, Sendable {
+    case one(Int)
+    case all
+  }
+
+  /// The shards of a divided request. A request that is not divided has only shard 0.
+  package var shards: Shards
+  /// Only this launch; nil means every launch.
+  package var launch: Int?
+  /// If true, the call goes on with new output until the request has ended.
+  package var follows: Bool
+  /// Of the output that is there at the call, only the last lines, of all launches together; nil means all.
+  package var tail: Int?
+  /// Of the output that is there at the call, only what the coordinator took from then on. Output without a time, which
+  /// an earlier version stored, is always given.
+  package var since: Timestamp?
+
+  package init(
+    shards: Shards = .one(0), launch: Int? = nil, follows: Bool = false, tail: Int? = nil, since: Timestamp? = nil
+  ) {
+    (self.shards, self.launch, self.follows) = (shards, launch, follows)
+    (self.tail, self.since) = (tail, since)
+  }
+
+  package func names(_ shard: Int) -> Bool {
+    switch shards {
+    case .one(let one): one == shard
+    case .all: true
+    }
+  }
+}
+
+/// A part of the output of a launch.
+package struct LogPiece: Hashable, Sendable {
+  package var launch: Int
+  /// The shard, if the output of every shard was wanted and the request is divided.
+  package var shard: Int?
+  /// When the coordinator took the first byte; nil if that is not known.
+  package var takenAt: Timestamp?
+  package var bytes: [UInt8]
+
+  package init(launch: Int, shard: Int? = nil, takenAt: Timestamp? = nil, bytes: [UInt8]) {
+    (self.launch, self.shard, self.takenAt, self.bytes) = (launch, shard, takenAt, bytes)
+  }
+}
+
 extension OperatorAPI {
   /// Calls `body` with the output of the launches of a request that is not divided, or of its shard 0.
   package func logs(
     _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
   ) async throws {
-    try await logs(identifier, number: number, shard: nil, launch: launch, follows: follows, body)
+    try await logs(identifier, number: number, LogSelection(launch: launch, follows: follows)) { piece in
+      try await body(piece.launch, piece.bytes)
+    }
   }
 }

@@ -131,19 +131,15 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func logs(
-    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
-    _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
+    _ identifier: JobIdentifier, number: Int?, _ selection: LogSelection,
+    _ body: @escaping @Sendable (LogPiece) async throws -> Void
   ) async throws {
-    let request = Baton_V1_LogsRequest.with {
-      $0.identifier = identifier.rawValue
-      if let number { $0.number = Int64(number) }
-      if let launch { $0.launch = Int32(launch) }
-      if let shard { $0.shard = Int32(shard) }
-      $0.follow = follows
-    }
-    try await call(within: nil) {
+    var request = selection.proto
+    request.identifier = identifier.rawValue
+    if let number { request.number = Int64(number) }
+    try await call(within: nil) { [request] in
       try await operators.logs(request, metadata: metadata, options: options) { response in
-        for try await reply in response.messages { try await body(Int(reply.launch), Array(reply.data)) }
+        for try await reply in response.messages { try await body(LogPiece(reply)) }
       }
     }
   }
@@ -191,6 +187,18 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     }
     return try RequestRecord(
       try await call { try await operators.setSpread(request, metadata: metadata, options: options) }.request)
+  }
+
+  package func setPriority(
+    _ identifier: JobIdentifier, number: Int?, _ priority: Priority
+  ) async throws -> RequestRecord {
+    let request = Baton_V1_SetPriorityRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      $0.priority = priority.name
+    }
+    return try RequestRecord(
+      try await call { try await operators.setPriority(request, metadata: metadata, options: options) }.request)
   }
 
   package func shards(

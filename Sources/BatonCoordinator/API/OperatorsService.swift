@@ -146,15 +146,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering {
       try await api.logs(
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
-        shard: request.hasShard ? Int(request.shard) : nil, launch: request.hasLaunch ? Int(request.launch) : nil,
-        follows: request.follow
-      ) { launch, bytes in
-        try await response.write(
-          .with {
-            $0.launch = Int32(launch)
-            $0.data = Data(bytes)
-          })
-      }
+        LogSelection(request)
+      ) { try await response.write($0.proto) }
     }
   }
 
@@ -193,6 +186,17 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       let record = try await api.setSpread(
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
         lanes: Int(request.lanes))
+      return .with { $0.request = record.proto }
+    }
+  }
+
+  func setPriority(request: Baton_V1_SetPriorityRequest, context: ServerContext) async throws -> Baton_V1_ShowReply {
+    try await answering {
+      guard let priority = Priority(name: request.priority) else {
+        throw OperatorError.invalid("the priority must be background, utility or userInitiated")
+      }
+      let record = try await api.setPriority(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil, priority)
       return .with { $0.request = record.proto }
     }
   }

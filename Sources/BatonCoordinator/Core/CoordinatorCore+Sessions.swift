@@ -139,7 +139,7 @@ extension CoordinatorCore {
       if let (launch, step) = message.step { dispatcher.progressed(launch, step, on: process.host) }
     }
     let forStore = messages.filter { !takeAtOnce($0, from: process.host, at: now) }
-    if !forStore.isEmpty, keep(forStore, from: id, at: now) { beginGroup(id) }
+    if !forStore.isEmpty, keep(forStore, from: id, at: now) { beginGroup(id, at: now) }
   }
 
   /// Performs a message that needs no store.
@@ -170,11 +170,12 @@ extension CoordinatorCore {
 
   // MARK: The store's part
 
-  private mutating func beginGroup(_ id: SessionID) {
+  private mutating func beginGroup(_ id: SessionID, at now: Now) {
     guard let index = sessions.index(forKey: id), sessions.values[index].open == 0 else { return }
     if sessions.values[index].groups.isEmpty {
       guard !sessions.values[index].pending.isEmpty else { return }
-      let groups = Self.orders(for: sessions.values[index].pending, of: sessions.values[index].process, id)
+      let groups = Self.orders(
+        for: sessions.values[index].pending, of: sessions.values[index].process, id, at: now.date)
       sessions.values[index].pending = []
       sessions.values[index].groups = groups
     }
@@ -187,7 +188,7 @@ extension CoordinatorCore {
   /// store together, and checkpoints and endings concurrently. Output goes before the ending of its launch, because
   /// the store drops output of a launch that has ended.
   private static func orders(
-    for messages: [WorkerMessage], of process: WorkerProcess, _ id: SessionID
+    for messages: [WorkerMessage], of process: WorkerProcess, _ id: SessionID, at now: Timestamp
   ) -> [[StoreOrder]] {
     var groups: [[StoreOrder]] = []
     var (checkpoints, endings, chunks): ([Checkpoint], [Ending], [OutputChunk]) = ([], [], [])
@@ -195,7 +196,7 @@ extension CoordinatorCore {
       switch message {
       case .checkpoint(let checkpoint): checkpoints.append(checkpoint)
       case .ended(let ending): endings.append(ending)
-      case .output(let chunk): chunks.append(chunk)
+      case .output(let chunk): chunks.append(OutputChunk(launch: chunk.launch, bytes: chunk.bytes, takenAt: now))
       case .items(let page): groups.append([.appendItems(id, page, process)])
       case .itemsWanted(let launch, let start, let count):
         let count = min(count, ItemPage.maximumItems)
@@ -214,7 +215,7 @@ extension CoordinatorCore {
     guard let index = sessions.index(forKey: id) else { return }
     sessions.values[index].open -= 1
     guard sessions.values[index].open == 0 else { return }
-    beginGroup(id)
+    beginGroup(id, at: now)
     endIfSettled(id, at: now)
   }
 

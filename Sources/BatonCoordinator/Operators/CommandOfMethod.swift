@@ -8,7 +8,7 @@ enum CommandOfMethod {
     "ForgetHost": "hosts --forget", "HostPages": "hosts",
     "InviteHost": "host invite", "MoveStore": "store move", "Redefine": "run", "RevokeCredential": "credential revoke",
     "RequestDefinition": "show --definition", "RevokeHost": "host revoke", "RotateRoot": "fleet rotate",
-    "SetSpread": "set", "Shards": "show --shards",
+    "SetPriority": "set", "SetSpread": "set", "Shards": "show --shards",
     "SimulateConditions": "simulate conditions",
     "Standing": "status", "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch",
     "VerifyAudit": "audit verify",

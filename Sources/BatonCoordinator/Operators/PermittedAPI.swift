@@ -201,8 +201,8 @@ struct PermittedAPI: OperatorAPI {
   }
 
   func logs(
-    _ identifier: JobIdentifier, number: Int?, shard: Int?, launch: Int?, follows: Bool,
-    _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
+    _ identifier: JobIdentifier, number: Int?, _ selection: LogSelection,
+    _ body: @escaping @Sendable (LogPiece) async throws -> Void
   ) async throws {
     try await check(identifier, number, "Logs")
     var number = number
@@ -217,7 +217,7 @@ struct PermittedAPI: OperatorAPI {
       // Another request of the identifier may be the current one by now.
       number = record.number
     }
-    try await api.logs(identifier, number: number, shard: shard, launch: launch, follows: follows, body)
+    try await api.logs(identifier, number: number, selection, body)
   }
 
   func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation] {
@@ -309,6 +309,14 @@ struct PermittedAPI: OperatorAPI {
     try await check(identifier, number, "SetSpread")
     return try await changing("SetSpread", "\(identifier)" + (number.map { "#\($0)" } ?? "") + " \(lanes)") {
       try await api.setSpread(identifier, number: number, lanes: lanes)
+    }
+  }
+
+  func setPriority(_ identifier: JobIdentifier, number: Int?, _ priority: Priority) async throws -> RequestRecord {
+    try await check(identifier, number, "SetPriority")
+    let object = "\(identifier)" + (number.map { "#\($0)" } ?? "") + " \(priority.name)"
+    return try await changing("SetPriority", object) {
+      try await api.setPriority(identifier, number: number, priority)
     }
   }
 

@@ -1,4 +1,4 @@
-import BatonModel
+package import BatonModel
 package import BatonStore
 import BatonTelemetry
 
@@ -15,6 +15,17 @@ package struct CoordinatorGauges: Hashable, Sendable {
   /// by its owner; `outsideHours` is lent by its owner only at other hours; `gone` has no lease. Whether a ready host
   /// has room, power or a network is not included here; the obstacles say that.
   package var hosts: [HostReport.State: Int]
+  /// Whether an operator has paused the fleet.
+  package var isPaused = false
+  /// The slots of each host that holds a lease.
+  package var slots: [HostName: Slots] = [:]
+  /// How long ago a request of each definition succeeded last, as far as that is known.
+  package var sinceSuccess: [IdentifierPattern: Duration] = [:]
+
+  package struct Slots: Hashable, Sendable {
+    package var used: Int
+    package var total: Int
+  }
 
   package init(
     requests: [DefinitionCount] = [], readyOldest: Duration? = nil, obstacles: [String: Int] = [:],
@@ -30,11 +41,27 @@ package struct CoordinatorGauges: Hashable, Sendable {
     self.init(
       requests: requests, readyOldest: readyOldest, obstacles: dispatcher.obstacles(ofReady: requests),
       hosts: Dictionary(hosts, uniquingKeysWith: +))
+    isPaused = dispatcher.isPaused
+    slots = dispatcher.hosts.values.filter(\.host.hasLease).reduce(into: [:]) { slots, state in
+      slots[state.host.name] = Slots(used: state.host.usedSlots, total: state.host.capabilities.slots)
+    }
   }
 
-  /// - Parameter label: returns the label of a definition.
-  func families(_ label: (IdentifierPattern) -> String) -> [MetricFamily] {
-    [
+  /// - Parameters:
+  ///   - label: returns the label of a definition.
+  ///   - hostLabel: returns the label of a host.
+  func families(
+    _ label: (IdentifierPattern) -> String, hostLabel: (HostName) -> String
+  ) -> [MetricFamily] {
+    let slots = slots.map { (labels: [MetricLabel(Names.Label.host, hostLabel($0.key))], slots: $0.value) }
+    return [
+      MetricFamily(Names.Metric.fleetPaused, isPaused ? 1 : 0),
+      MetricFamily(Names.Metric.hostSlots, Self.sums(slots.map { ($0.labels, Double($0.slots.total)) })),
+      MetricFamily(Names.Metric.hostSlotsUsed, Self.sums(slots.map { ($0.labels, Double($0.slots.used)) })),
+      MetricFamily(
+        Names.Metric.lastSuccess,
+        Self.smallest(
+          sinceSuccess.map { ([MetricLabel(Names.Label.definition, label($0.key))], max(0, $0.value.inSeconds)) })),
       MetricFamily(Names.Metric.requests, requestReadings(label)),
       MetricFamily(Names.Metric.readyOldest, readyOldest?.inSeconds ?? 0),
       MetricFamily(
@@ -46,6 +73,18 @@ package struct CoordinatorGauges: Hashable, Sendable {
           ([MetricLabel(Names.Label.condition, $0.rawValue)], Double(hosts[$0] ?? 0))
         }),
     ]
+  }
+
+  private typealias Reading = (labels: [MetricLabel], value: Double)
+
+  /// One reading for each set of labels, with the sum of its values: all beyond a limit have the same labels.
+  private static func sums(_ readings: [Reading]) -> [Reading] {
+    Dictionary(readings.map { ($0.labels, $0.value) }, uniquingKeysWith: +).map { ($0.key, $0.value) }
+  }
+
+  /// One reading for each set of labels, with the smallest of its values.
+  private static func smallest(_ readings: [Reading]) -> [Reading] {
+    Dictionary(readings.map { ($0.labels, $0.value) }, uniquingKeysWith: min).map { ($0.key, $0.value) }
   }
 
   /// Reports every state of each definition that has any request, so that a state without requests shows 0.

@@ -1,4 +1,5 @@
 package import BatonModel
+package import BatonStore
 package import BatonTelemetry
 package import Metrics
 internal import Synchronization
@@ -7,10 +8,12 @@ internal import Synchronization
 /// store has committed it. No call blocks.
 ///
 /// The label of a definition is its pattern in the YAML, never an identifier. Definitions beyond 500
-/// (Documentation/reference/limits.md) are counted together, as `other`.
+/// (Documentation/reference/limits.md) are counted together, as `other`; so are hosts beyond 500.
 package final class CoordinatorMetrics: Sendable {
   private let factory: any MetricsFactory
   private let definitions: Mutex<BoundedLabel>
+  private let hosts: Mutex<BoundedLabel>
+  private let successes = Mutex(Successes())
   private let launchDuration: Timer
   private let resumeDuration: Timer
   private let commitDuration: Timer
@@ -35,6 +38,7 @@ package final class CoordinatorMetrics: Sendable {
   ) {
     self.factory = factory
     self.definitions = Mutex(BoundedLabel(limit: definitions))
+    hosts = Mutex(BoundedLabel(limit: definitions))
     launchDuration = Timer(label: Names.Metric.launchDuration, factory: factory)
     resumeDuration = Timer(label: Names.Metric.resumeDuration, factory: factory)
     commitDuration = Timer(label: Names.Metric.commitDuration, factory: factory)
@@ -44,7 +48,43 @@ package final class CoordinatorMetrics: Sendable {
     checkpointBytes = Recorder(label: Names.Metric.checkpointBytes, factory: factory)
     // The counter exists from the start. If it appeared with the first drop, a reader could not see the increase.
     spansDropped(0, .rejected)
+    for code in Refusal.Kind.allCases { submissionsRefused(code, count: 0) }
   }
+
+  /// Submissions were refused.
+  package func submissionsRefused(_ code: Refusal.Kind, count: Int = 1) {
+    Counter(
+      label: Names.Metric.submissionsRefused, dimensions: [(Names.Label.code, code.rawValue)], factory: factory
+    ).increment(by: count)
+  }
+
+  /// A request has failed for good.
+  /// - Parameter isQuarantined: whether it failed because too many launches in a row committed nothing.
+  package func requestFailed(definition: IdentifierPattern, isQuarantined: Bool) {
+    failures(label(for: definition), isQuarantined: isQuarantined).increment()
+  }
+
+  private func failures(_ definition: String, isQuarantined: Bool) -> Counter {
+    let reason = isQuarantined ? Names.Label.quarantined : Names.Label.failed
+    return Counter(
+      label: Names.Metric.requestsFailed,
+      dimensions: [(Names.Label.definition, definition), (Names.Label.reason, reason)], factory: factory)
+  }
+
+  /// A request of the definition has succeeded.
+  package func requestSucceeded(definition: IdentifierPattern, at date: Timestamp) {
+    successes.withLock { $0.note(definition, date) }
+  }
+
+  /// The definitions that have requests which succeeded, and of which it is not known when that was: a coordinator that
+  /// has just started asks the store. At most `limit` are returned, so that no scrape takes long.
+  package func unknownSuccesses(among counts: [DefinitionCount], limit: Int) -> [IdentifierPattern] {
+    let succeeded = counts.filter { $0.state == .succeeded && $0.count > 0 }.map(\.pattern)
+    return successes.withLock { known in Array(succeeded.filter { known.dates[$0] == nil }.prefix(limit)) }
+  }
+
+  /// When a request of each of these definitions succeeded last.
+  package func lastSuccesses() -> [IdentifierPattern: Timestamp] { successes.withLock { $0.dates } }
 
   /// A launch has ended.
   /// - Parameters:
@@ -88,7 +128,13 @@ package final class CoordinatorMetrics: Sendable {
   }
 
   /// The metric families of `gauges`, for a collector of the registry.
-  package func families(of gauges: CoordinatorGauges) -> [MetricFamily] { gauges.families { label(for: $0) } }
+  package func families(of gauges: CoordinatorGauges) -> [MetricFamily] {
+    gauges.families {
+      label(for: $0)
+    } hostLabel: { host in
+      hosts.withLock { $0.value(host.rawValue).value }
+    }
+  }
 
   /// The label of a definition. The counters of a new definition are created here, so that its first failure is an
   /// increase from 0.
@@ -98,6 +144,7 @@ package final class CoordinatorMetrics: Sendable {
     for outcome in LaunchOutcome.Kind.allCases where outcome != .expired {
       launches(label, outcome, Names.Label.none).increment(by: 0)
     }
+    for isQuarantined in [false, true] { failures(label, isQuarantined: isQuarantined).increment(by: 0) }
     return label
   }
 
@@ -112,5 +159,18 @@ package final class CoordinatorMetrics: Sendable {
       known[series] = counter
       return counter
     }
+  }
+}
+
+/// When a request of each definition succeeded last.
+private struct Successes {
+  /// The most definitions that are remembered.
+  private static let most = 10_000
+
+  private(set) var dates: [IdentifierPattern: Timestamp] = [:]
+
+  mutating func note(_ pattern: IdentifierPattern, _ date: Timestamp) {
+    guard dates[pattern] != nil || dates.count < Self.most else { return }
+    dates[pattern] = max(dates[pattern] ?? date, date)
   }
 }

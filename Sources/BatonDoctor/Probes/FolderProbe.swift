@@ -47,7 +47,8 @@ package enum FolderProbe {
     return path
   }
 
-  private static func room(of path: String) -> HostFacts.Room? {
+  /// The free space of the file system of a path that exists; nil if the system does not say it.
+  package static func room(of path: String) -> HostFacts.Room? {
     var room = baton_host_room()
     guard baton_host_measure(path, &room) == 0 else { return nil }
     return HostFacts.Room(

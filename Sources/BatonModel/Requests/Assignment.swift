@@ -194,11 +194,37 @@ package struct ItemPage: Hashable, Sendable {
 package struct OutputChunk: Hashable, Sendable {
   package var launch: LaunchKey
   package var bytes: [UInt8]
+  /// When the coordinator took it, on its wall clock; nil if that is not known. No worker says a time, because the
+  /// clocks of hosts differ.
+  package var takenAt: Timestamp?
 
   package static let maximumKeptBytes = 64 << 10
 
-  package init(launch: LaunchKey, bytes: [UInt8]) {
+  package init(launch: LaunchKey, bytes: [UInt8], takenAt: Timestamp? = nil) {
     self.launch = launch
     self.bytes = bytes
+    self.takenAt = takenAt
+  }
+}
+
+/// A part of a launch's output that came at one time, as the store keeps it.
+package struct OutputPiece: Hashable, Sendable {
+  /// When the coordinator took the first byte, on its wall clock; nil if an earlier version of Baton stored it. A line
+  /// that came in several parts has the time of its first part, and lines of the same second may have one time.
+  package var takenAt: Timestamp?
+  package var bytes: [UInt8]
+
+  package init(takenAt: Timestamp? = nil, bytes: [UInt8]) { (self.takenAt, self.bytes) = (takenAt, bytes) }
+}
+
+extension [OutputPiece] {
+  /// The last `count` bytes.
+  package func suffix(bytes count: Int) -> [OutputPiece] {
+    var (kept, rest): ([OutputPiece], Int) = ([], count)
+    for piece in reversed() where rest > 0 {
+      kept.append(OutputPiece(takenAt: piece.takenAt, bytes: [UInt8](piece.bytes.suffix(rest))))
+      rest -= piece.bytes.count
+    }
+    return kept.reversed()
   }
 }

@@ -1669,6 +1669,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "SetPriority" metadata.
+        package enum SetPriority: Sendable {
+            /// Request type for "SetPriority".
+            package typealias Input = Baton_V1_SetPriorityRequest
+            /// Response type for "SetPriority".
+            package typealias Output = Baton_V1_ShowReply
+            /// Descriptor for "SetPriority".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SetPriority",
+                type: .unary
+            )
+        }
         /// Namespace for "Definitions" metadata.
         package enum Definitions: Sendable {
             /// Request type for "Definitions".
@@ -2033,6 +2046,7 @@ package enum Baton_V1_Operators: Sendable {
             MoveStore.descriptor,
             Redefine.descriptor,
             SetSpread.descriptor,
+            SetPriority.descriptor,
             Definitions.descriptor,
             RequestDefinition.descriptor,
             Shards.descriptor,
@@ -2464,6 +2478,24 @@ extension Baton_V1_Operators {
         /// - Returns: A streaming response of `Baton_V1_ShowReply` messages.
         func setSpread(
             request: GRPCCore.StreamingServerRequest<Baton_V1_SetSpreadRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetPriority" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that waits another priority.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SetPriorityRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ShowReply` messages.
+        func setPriority(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SetPriorityRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
 
@@ -3319,6 +3351,24 @@ extension Baton_V1_Operators {
         /// - Returns: A response containing a single `Baton_V1_ShowReply` message.
         func setSpread(
             request: GRPCCore.ServerRequest<Baton_V1_SetSpreadRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetPriority" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that waits another priority.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetPriorityRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_ShowReply` message.
+        func setPriority(
+            request: GRPCCore.ServerRequest<Baton_V1_SetPriorityRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
 
@@ -4181,6 +4231,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ShowReply
 
+        /// Handle the "SetPriority" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that waits another priority.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SetPriorityRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_ShowReply` to respond with.
+        func setPriority(
+            request: Baton_V1_SetPriorityRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_ShowReply
+
         /// Handle the "Definitions" method.
         ///
         /// > Source IDL Documentation:
@@ -4919,6 +4987,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SetPriority.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SetPriorityRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowReply>(),
+            handler: { request, context in
+                try await self.setPriority(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Definitions.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_DefinitionsRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_DefinitionsReply>(),
@@ -5468,6 +5547,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
         let response = try await self.setSpread(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func setPriority(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SetPriorityRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
+        let response = try await self.setPriority(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -6093,6 +6183,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
         return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
             message: try await self.setSpread(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func setPriority(
+        request: GRPCCore.ServerRequest<Baton_V1_SetPriorityRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
+        return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
+            message: try await self.setPriority(
                 request: request.message,
                 context: context
             ),
@@ -6957,6 +7060,29 @@ extension Baton_V1_Operators {
         func setSpread<Result>(
             request: GRPCCore.ClientRequest<Baton_V1_SetSpreadRequest>,
             serializer: some GRPCCore.MessageSerializer<Baton_V1_SetSpreadRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SetPriority" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that waits another priority.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetPriorityRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetPriorityRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShowReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func setPriority<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetPriorityRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetPriorityRequest>,
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
@@ -8320,6 +8446,40 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.SetSpread.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SetPriority" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that waits another priority.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetPriorityRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetPriorityRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShowReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func setPriority<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetPriorityRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetPriorityRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SetPriority.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -9836,6 +9996,35 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "SetPriority" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Gives a request that waits another priority.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SetPriorityRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setPriority<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SetPriorityRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.setPriority(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetPriorityRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "Definitions" method.
     ///
     /// > Source IDL Documentation:
@@ -11304,6 +11493,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.setSpread(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SetPriority" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Gives a request that waits another priority.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setPriority<Result>(
+        _ message: Baton_V1_SetPriorityRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SetPriorityRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.setPriority(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -2621,6 +2621,32 @@ package nonisolated struct Baton_V1_SetSpreadRequest: Sendable {
   fileprivate var _number: Int64? = nil
 }
 
+package nonisolated struct Baton_V1_SetPriorityRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var number: Int64 {
+    get {_number ?? 0}
+    set {_number = newValue}
+  }
+  /// Returns true if `number` has been explicitly set.
+  package var hasNumber: Bool {self._number != nil}
+  /// Clears the value of `number`. Subsequent reads from it will return its default value.
+  package mutating func clearNumber() {self._number = nil}
+
+  /// background, utility or userInitiated.
+  package var priority: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _number: Int64? = nil
+}
+
 /// An obstacle of the request itself: a time, or another request, that it waits for.
 package nonisolated struct Baton_V1_RequestObstacle: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -2999,7 +3025,70 @@ package nonisolated struct Baton_V1_LogsRequest: Sendable {
 
   package var follow: Bool = false
 
-  /// The shard whose output is wanted; without it the one that wrote last.
+  /// The shard whose output is wanted; without it shard 0.
+  package var shard: Int32 {
+    get {_shard ?? 0}
+    set {_shard = newValue}
+  }
+  /// Returns true if `shard` has been explicitly set.
+  package var hasShard: Bool {self._shard != nil}
+  /// Clears the value of `shard`. Subsequent reads from it will return its default value.
+  package mutating func clearShard() {self._shard = nil}
+
+  /// Whether the output of every shard is wanted.
+  package var allShards: Bool = false
+
+  /// Of what is there already, only so many lines.
+  package var tail: Int64 {
+    get {_tail ?? 0}
+    set {_tail = newValue}
+  }
+  /// Returns true if `tail` has been explicitly set.
+  package var hasTail: Bool {self._tail != nil}
+  /// Clears the value of `tail`. Subsequent reads from it will return its default value.
+  package mutating func clearTail() {self._tail = nil}
+
+  /// Of what is there already, only what the coordinator took from then on, in nanoseconds since 1970.
+  package var since: Int64 {
+    get {_since ?? 0}
+    set {_since = newValue}
+  }
+  /// Returns true if `since` has been explicitly set.
+  package var hasSince: Bool {self._since != nil}
+  /// Clears the value of `since`. Subsequent reads from it will return its default value.
+  package mutating func clearSince() {self._since = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _number: Int64? = nil
+  fileprivate var _launch: Int32? = nil
+  fileprivate var _shard: Int32? = nil
+  fileprivate var _tail: Int64? = nil
+  fileprivate var _since: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_LogsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var launch: Int32 = 0
+
+  package var data: Data = Data()
+
+  /// When the coordinator took the first byte, in nanoseconds since 1970; not set if an earlier version stored it.
+  package var takenAt: Int64 {
+    get {_takenAt ?? 0}
+    set {_takenAt = newValue}
+  }
+  /// Returns true if `takenAt` has been explicitly set.
+  package var hasTakenAt: Bool {self._takenAt != nil}
+  /// Clears the value of `takenAt`. Subsequent reads from it will return its default value.
+  package mutating func clearTakenAt() {self._takenAt = nil}
+
+  /// The shard, if the output of every shard was wanted.
   package var shard: Int32 {
     get {_shard ?? 0}
     set {_shard = newValue}
@@ -3013,23 +3102,8 @@ package nonisolated struct Baton_V1_LogsRequest: Sendable {
 
   package init() {}
 
-  fileprivate var _number: Int64? = nil
-  fileprivate var _launch: Int32? = nil
+  fileprivate var _takenAt: Int64? = nil
   fileprivate var _shard: Int32? = nil
-}
-
-package nonisolated struct Baton_V1_LogsReply: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  package var launch: Int32 = 0
-
-  package var data: Data = Data()
-
-  package var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  package init() {}
 }
 
 package nonisolated struct Baton_V1_CancelRequest: Sendable {
@@ -8635,6 +8709,50 @@ nonisolated extension Baton_V1_SetSpreadRequest: SwiftProtobuf.Message, SwiftPro
   }
 }
 
+nonisolated extension Baton_V1_SetPriorityRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetPriorityRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}priority\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.priority) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try { if let v = self._number {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    if !self.priority.isEmpty {
+      try visitor.visitSingularStringField(value: self.priority, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SetPriorityRequest, rhs: Baton_V1_SetPriorityRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._number != rhs._number {return false}
+    if lhs.priority != rhs.priority {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RequestObstacle"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0")
@@ -9157,7 +9275,7 @@ nonisolated extension Baton_V1_ListReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LogsRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}launch\0\u{1}follow\0\u{2}$shard\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}launch\0\u{1}follow\0\u{2}$shard\0\u{3}all_shards\0\u{1}tail\0\u{1}since\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9170,6 +9288,9 @@ nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 3: try { try decoder.decodeSingularInt32Field(value: &self._launch) }()
       case 4: try { try decoder.decodeSingularBoolField(value: &self.follow) }()
       case 40: try { try decoder.decodeSingularInt32Field(value: &self._shard) }()
+      case 41: try { try decoder.decodeSingularBoolField(value: &self.allShards) }()
+      case 42: try { try decoder.decodeSingularInt64Field(value: &self._tail) }()
+      case 43: try { try decoder.decodeSingularInt64Field(value: &self._since) }()
       default: break
       }
     }
@@ -9195,6 +9316,15 @@ nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf
     try { if let v = self._shard {
       try visitor.visitSingularInt32Field(value: v, fieldNumber: 40)
     } }()
+    if self.allShards != false {
+      try visitor.visitSingularBoolField(value: self.allShards, fieldNumber: 41)
+    }
+    try { if let v = self._tail {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 42)
+    } }()
+    try { if let v = self._since {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 43)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -9204,6 +9334,9 @@ nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs._launch != rhs._launch {return false}
     if lhs.follow != rhs.follow {return false}
     if lhs._shard != rhs._shard {return false}
+    if lhs.allShards != rhs.allShards {return false}
+    if lhs._tail != rhs._tail {return false}
+    if lhs._since != rhs._since {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9211,7 +9344,7 @@ nonisolated extension Baton_V1_LogsRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_LogsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LogsReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}data\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}data\0\u{4}&taken_at\0\u{1}shard\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9221,24 +9354,38 @@ nonisolated extension Baton_V1_LogsReply: SwiftProtobuf.Message, SwiftProtobuf._
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularInt32Field(value: &self.launch) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.data) }()
+      case 40: try { try decoder.decodeSingularInt64Field(value: &self._takenAt) }()
+      case 41: try { try decoder.decodeSingularInt32Field(value: &self._shard) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if self.launch != 0 {
       try visitor.visitSingularInt32Field(value: self.launch, fieldNumber: 1)
     }
     if !self.data.isEmpty {
       try visitor.visitSingularBytesField(value: self.data, fieldNumber: 2)
     }
+    try { if let v = self._takenAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 40)
+    } }()
+    try { if let v = self._shard {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 41)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_LogsReply, rhs: Baton_V1_LogsReply) -> Bool {
     if lhs.launch != rhs.launch {return false}
     if lhs.data != rhs.data {return false}
+    if lhs._takenAt != rhs._takenAt {return false}
+    if lhs._shard != rhs._shard {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

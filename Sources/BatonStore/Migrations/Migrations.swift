@@ -26,6 +26,7 @@ enum Migrations {
     migrator.registerMigration("14 endings on the steady clock") { try EndingSchema.extend($0) }
     migrator.registerMigration("15 shards of requests") { try SpreadSchema.extend($0) }
     migrator.registerMigration("16 histories and forgetting") { try ReadingSchema.extend($0) }
+    migrator.registerMigration("17 times of output") { try OutputTimeSchema.extend($0) }
     return migrator
   }
 

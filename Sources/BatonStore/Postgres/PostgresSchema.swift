@@ -162,6 +162,7 @@ enum PostgresSchema {
         WHERE definition IS NOT NULL ON CONFLICT DO NOTHING
       """,
     ],
+    ["ALTER TABLE output ADD COLUMN IF NOT EXISTS taken_at bigint"],
   ]
 
   /// What makes all tables of this version in a database that has none.

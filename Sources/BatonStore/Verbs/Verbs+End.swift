@@ -66,7 +66,8 @@ extension Verbs {
     // The ending may arrive before the message that the launch was asked to stop, so it records the expiry too.
     let reason = ending.outcome.reason
     try prepare(.closeLaunch).run(
-      now.date, kept.code, kept.storedReason, ending.isGraceful, request.committedBatches, reason?.code, reason?.detail,
+      now.date, kept.code, kept.storedReason ?? (kept == .finished ? ending.result?.rawValue : nil), ending.isGraceful,
+      request.committedBatches, reason?.code, reason?.detail,
       reason.map { _ in now.date }, ending.launch.request.rawValue, ending.launch.number, ending.storedErrorType(kept))
     // A lost launch is left out: there was no handler left that could have ignored the expiry.
     if request.isExpiring || reason != nil, !ending.isGraceful, ending.outcome != .lost {
@@ -80,7 +81,8 @@ extension Verbs {
   private func settle(
     _ request: inout LaunchedRequest, _ ending: Ending, _ verdict: Ledger.Verdict, pattern: Int64, at now: Moment
   ) throws -> EndingAnswer {
-    let fate = Fate(verdict, of: ending.outcome, at: now)
+    var fate = Fate(verdict, of: ending.outcome, at: now)
+    if fate.state == .succeeded { fate.reason = ending.result?.rawValue }
     if request.isSpread { return try settleShard(&request, ending, fate, at: now) }
     try prepare(.settleRequest).run(
       fate.state.code, fate.readiness?.cause?.rawValue, fate.readiness?.eligibleAt ?? request.eligibleAt, fate.endedAt,

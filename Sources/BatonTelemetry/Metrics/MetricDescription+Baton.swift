@@ -21,6 +21,18 @@ extension MetricDescription {
       "Ready requests that this reason keeps from starting now; one request can have several reasons.", .gauge),
     MetricDescription(
       Names.Metric.hosts, "Hosts by condition, as `baton hosts` shows them.", .gauge),
+    MetricDescription(Names.Metric.fleetPaused, "1 if an operator has paused the fleet, else 0.", .gauge),
+    MetricDescription(Names.Metric.hostSlots, "Slots of the host; only of hosts that hold a lease.", .gauge),
+    MetricDescription(Names.Metric.hostSlotsUsed, "Slots of the host that launches hold.", .gauge),
+    MetricDescription(
+      Names.Metric.requestsFailed,
+      "Requests that failed for good, by definition; reason is failed or quarantined.", .counter),
+    MetricDescription(
+      Names.Metric.lastSuccess, "Time since a request of the definition succeeded last; none if none has.", .gauge),
+    MetricDescription(
+      Names.Metric.submissionsRefused, "Submissions that were refused, by Apple's code of the refusal.", .counter),
+    MetricDescription(
+      Names.Metric.storeFree, "Free space on the file system of the store; none for a store elsewhere.", .gauge),
     MetricDescription(
       Names.Metric.launches, "Launches that ended, by definition, outcome, and the reason of those that expired.",
       .counter),

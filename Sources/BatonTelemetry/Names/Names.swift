@@ -171,6 +171,20 @@ package enum Names {
     package static let checkpointBytes = "baton_checkpoint_bytes"
     /// The number of hosts by `condition`; a gauge.
     package static let hosts = "baton_hosts"
+    /// Whether an operator has paused the fleet; a gauge, 1 or 0.
+    package static let fleetPaused = "baton_fleet_paused"
+    /// The slots of each `host` that holds a lease; a gauge.
+    package static let hostSlots = "baton_host_slots"
+    /// The slots that launches hold, by `host`; a gauge.
+    package static let hostSlotsUsed = "baton_host_slots_used"
+    /// Requests that failed for good, by `definition` and `reason`; a counter.
+    package static let requestsFailed = "baton_requests_failed_total"
+    /// How long ago a request succeeded last, by `definition`; a gauge.
+    package static let lastSuccess = "baton_last_success_seconds"
+    /// Submissions that were refused, by `code`; a counter.
+    package static let submissionsRefused = "baton_submissions_refused_total"
+    /// Free space on the file system of the store; a gauge.
+    package static let storeFree = "baton_store_free_bytes"
     /// Spans that were dropped, by `reason`, one of the cases of `BatchQueue.Drop`; a counter.
     package static let spansDropped = "baton_spans_dropped_total"
     /// Whether a worker is connected to its coordinator; a gauge, 1 or 0.
@@ -207,11 +221,17 @@ package enum Names {
     package static let reason = "reason"
     package static let condition = "condition"
     package static let version = "version"
+    package static let host = "host"
+    /// Apple's code of a refusal.
+    package static let code = "code"
     package static let metric = "metric"
     /// The value that stands for everything beyond a limit.
     package static let other = "other"
     /// The value of `reason` for a launch that did not expire.
     package static let none = "none"
+    /// The values of `reason` for a request that failed: its work failed, or its launches committed nothing.
+    package static let failed = "failed"
+    package static let quarantined = "quarantined"
   }
 
   /// Keys of a log line's metadata. An id has the same key in logs and in spans.

@@ -18,6 +18,15 @@ struct FolderLock: ~Copyable {
     }
   }
 
+  /// Throws `WorkerError` if the folder has the store of a coordinator.
+  static func refuseStore(in folder: String) throws {
+    guard access(folder + "/baton.sqlite", F_OK) != 0 else {
+      throw WorkerError(
+        "the data folder \(folder) is that of a coordinator, and a worker needs one of its own: BATON_DATA means both, "
+          + "so give this worker another folder with --data, or with 'data' in its worker.yaml")
+    }
+  }
+
   deinit {
     // Closing the file would not be enough: a child that is being started has a copy of the descriptor until it runs
     // its program.

@@ -30,6 +30,7 @@ extension Worker {
         "'\(configuration.name.escapedOnOneLine)' is not a valid worker's name: a name has \(HostName.rule)")
     }
     let folders = try WorkerFolders(data: configuration.dataFolder)
+    try FolderLock.refuseStore(in: folders.data)
     let lock = try FolderLock(folder: folders.data)
     defer { extendLifetime(lock) }
     let secret = try ownSecret(folders)

@@ -21,6 +21,7 @@ extension CommandEnvironment {
       currentDirectory: FileManager.default.currentDirectoryPath, user: Terminal.userName(variables),
       interrupted: Terminal.interrupted, sleep: { try await Task.sleep(for: $0, clock: .continuous) },
       readAnswer: Terminal.readAnswer, readSecret: Terminal.readSecret,
+      readInput: Terminal.readInput,
       drawSubmissionID: { UUID().uuidString.lowercased() }
     )
   }
@@ -65,6 +66,22 @@ enum Terminal {
       StandardError.write("\n")
     }
     return readLine()
+  }
+
+  /// No text that a command reads may be so large.
+  private static let largestInput = 16 << 20
+
+  /// Reads standard input to its end, or until it is larger than anything that is accepted; `nil` if it cannot be read.
+  @Sendable static func readInput() -> [UInt8]? {
+    var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+    while bytes.count <= largestInput {
+      let count = read(STDIN_FILENO, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { return nil }
+      if count == 0 { break }
+      bytes += buffer[..<count]
+    }
+    return bytes
   }
 
   static func size() -> CommandEnvironment.TerminalSize? {

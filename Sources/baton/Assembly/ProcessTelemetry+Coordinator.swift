@@ -1,5 +1,6 @@
 import BatonCommands
 import BatonCoordinator
+import BatonDoctor
 import BatonExporter
 import BatonIdentity
 import BatonModel
@@ -62,7 +63,14 @@ extension ProcessTelemetry {
     }
     let coordinator = Coordinator(store: store, settings: settings, metrics: metrics, logger: logger)
     registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
+    if store is SQLiteStore { registry.collect { Self.freeSpace(of: folder) } }
     return (store, coordinator)
+  }
+
+  /// The free space where the store is, as this user may use it; empty if the system does not say it.
+  private static func freeSpace(of folder: String) -> [MetricFamily] {
+    guard let bytes = FolderProbe.room(of: folder)?.freeBytes else { return [] }
+    return [MetricFamily(Names.Metric.storeFree, Double(bytes))]
   }
 
   /// The settings name the place that the store had before a move.

@@ -113,6 +113,58 @@ import Testing
     #expect(await Self.lines(registry, of: Names.Metric.readyOldest) == ["baton_ready_oldest_seconds 0"])
   }
 
+  @Test("What failed for good is counted by reason, beside a 0 for the other; refusals by code")
+  func failures() async {
+    let (registry, metrics) = Self.world()
+    metrics.requestFailed(definition: Self.photos, isQuarantined: true)
+    #expect(
+      await Self.lines(registry, of: Names.Metric.requestsFailed) == [
+        #"baton_requests_failed_total{definition="com.example.photos.*",reason="failed"} 0"#,
+        #"baton_requests_failed_total{definition="com.example.photos.*",reason="quarantined"} 1"#,
+      ])
+    metrics.submissionsRefused(.unavailable)
+    #expect(
+      await Self.lines(registry, of: Names.Metric.submissionsRefused) == [
+        #"baton_submissions_refused_total{code="immediateRunIneligible"} 0"#,
+        #"baton_submissions_refused_total{code="notPermitted"} 0"#,
+        #"baton_submissions_refused_total{code="tooManyPendingTaskRequests"} 0"#,
+        #"baton_submissions_refused_total{code="unavailable"} 1"#,
+      ])
+  }
+
+  @Test("The last success counts, and a definition whose successes are not known is asked for")
+  func successes() async {
+    let (registry, metrics) = Self.world(definitions: 1)
+    let counts = [Self.photos, Self.news].map { DefinitionCount(pattern: $0, state: .succeeded, count: 2) }
+    #expect(metrics.unknownSuccesses(among: counts, limit: 1) == [Self.photos])
+    metrics.requestSucceeded(definition: Self.photos, at: Timestamp(nanoseconds: 9))
+    metrics.requestSucceeded(definition: Self.photos, at: Timestamp(nanoseconds: 5))
+    #expect(metrics.lastSuccesses() == [Self.photos: Timestamp(nanoseconds: 9)])
+    #expect(metrics.unknownSuccesses(among: counts, limit: 9) == [Self.news])
+    var gauges = CoordinatorGauges()
+    gauges.sinceSuccess = [Self.photos: .seconds(90)]
+    registry.collect { [gauges] in metrics.families(of: gauges) }
+    #expect(
+      await Self.lines(registry, of: Names.Metric.lastSuccess) == [
+        #"baton_last_success_seconds{definition="com.example.photos.*"} 90"#
+      ])
+  }
+
+  @Test("A paused fleet is seen, and so are the slots of each host that holds a lease")
+  func slots() async {
+    let (registry, metrics) = Self.world(definitions: 1)
+    let paused = Self.dispatcher { dispatcher in
+      dispatcher.hosts[HostName("a")] = Self.host("a", freeSlots: 1)
+      dispatcher.hosts[HostName("b")] = Self.host("b", freeSlots: 2, hasLease: false)
+      _ = dispatcher.setPaused(true)
+    }
+    let gauges = CoordinatorGauges(paused, requests: [], readyOldest: nil)
+    registry.collect { metrics.families(of: gauges) }
+    #expect(await Self.lines(registry, of: Names.Metric.fleetPaused) == ["baton_fleet_paused 1"])
+    #expect(await Self.lines(registry, of: Names.Metric.hostSlots) == [#"baton_host_slots{host="a"} 2"#])
+    #expect(await Self.lines(registry, of: Names.Metric.hostSlotsUsed) == [#"baton_host_slots_used{host="a"} 1"#])
+  }
+
   /// One definition with three ready requests, its second version the newest, and hosts as `change` makes them.
   private static func dispatcher(_ change: (inout Dispatcher) -> Void) -> Dispatcher {
     var dispatcher = Dispatcher(leaseTerm: .seconds(15))

@@ -201,6 +201,9 @@ extension Act {
     Act("redefine") { verbs, seat in
       try "\(verbs.redefine(Fleet.request("com.ready", verbs), as: Fleet.present, at: seat.later).definition)"
     },
+    Act("set the priority") { verbs, seat in
+      try "\(verbs.setPriority(Fleet.request("com.ready", verbs), seat.number == 0 ? .utility : .userInitiated).state)"
+    },
     Act("apply") { verbs, seat in
       var definition = Fleet.definitions[0]
       definition.priority = seat.number == 0 ? .utility : .userInitiated

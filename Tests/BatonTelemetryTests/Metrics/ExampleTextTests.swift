@@ -14,6 +14,13 @@ import Testing
     Names.Metric.requests: [MetricLabel("definition", "com.example.photos.*"), MetricLabel("state", "ready")],
     Names.Metric.obstacles: [MetricLabel("reason", "needsExternalPower")],
     Names.Metric.hosts: [MetricLabel("condition", "ready")],
+    Names.Metric.hostSlots: [MetricLabel("host", "alpha")],
+    Names.Metric.hostSlotsUsed: [MetricLabel("host", "alpha")],
+    Names.Metric.requestsFailed: [
+      MetricLabel("definition", "com.example.photos.*"), MetricLabel("reason", "quarantined"),
+    ],
+    Names.Metric.lastSuccess: [MetricLabel("definition", "com.example.photos.*")],
+    Names.Metric.submissionsRefused: [MetricLabel("code", "unavailable")],
     Names.Metric.launches: [
       MetricLabel("definition", "com.example.photos.*"), MetricLabel("outcome", "expired"),
       MetricLabel("reason", "hostBusy"),
@@ -37,5 +44,21 @@ import Testing
     let text = MetricsFixture.snapshot(Self.families).prometheusText
     if ProcessInfo.processInfo.environment["BATON_RECORD"] == "1" { try Data(text.utf8).write(to: Self.path) }
     #expect(try String(decoding: Data(contentsOf: Self.path), as: UTF8.self) == text)
+  }
+
+  @Test("The page of metrics has a row for each metric, with its kind")
+  func page() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../Documentation/reference/metrics.md").standardizedFileURL
+    let page = try String(decoding: Data(contentsOf: path), as: UTF8.self)
+    for description in MetricDescription.baton {
+      let kind =
+        switch description.kind {
+        case .counter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+      #expect(page.contains("\n| `\(description.name)` | \(kind) | "))
+    }
   }
 }

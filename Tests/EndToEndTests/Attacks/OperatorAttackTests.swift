@@ -95,6 +95,10 @@ extension EndToEnd {
             .with { ($0.identifier, $0.lanes) = (name, 2) }, metadata: metadata, options: options)
         },
         { client, metadata, options, name in
+          _ = try await client.setPriority(
+            .with { ($0.identifier, $0.priority) = (name, "utility") }, metadata: metadata, options: options)
+        },
+        { client, metadata, options, name in
           _ = try await client.shards(.with { $0.identifier = name }, metadata: metadata, options: options)
         },
         { client, metadata, options, name in

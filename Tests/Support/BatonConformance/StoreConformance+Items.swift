@@ -62,6 +62,22 @@ extension StoreConformance {
       try expect(try await s.append(page), .committed(count: 0, isFrozen: true), "the answer")
       try expect(try await s.record(launch.request).frozenItems, 0, "how many are frozen")
     },
+    Case("output has the time at which it came, a line that of its first part") { s in
+      let (_, launch) = try await s.running()
+      func say(_ text: String, after seconds: Int) async throws {
+        let takenAt = s.now.date + .seconds(seconds)
+        try await s.append([OutputChunk(launch: launch, bytes: Array(text.utf8), takenAt: takenAt)])
+      }
+      try await say("one\n", after: 0)
+      try await say("two\nthr", after: 10)
+      try await say("ee\n", after: 20)
+      try await s.append([OutputChunk(launch: launch, bytes: Array("four\n".utf8))])
+      let pieces = try await s.store.outputPieces(of: launch)
+      let date = s.now.date
+      let lines = pieces.map { String(decoding: $0.bytes, as: UTF8.self) }
+      try expect(lines, ["one\n", "two\nthree\nfour\n"], "the pieces")
+      try expect(pieces.map(\.takenAt), [date, date + .seconds(10)], "their times")
+    },
     Case("output is kept per launch, in order, the last 64 KiB of it") { s in
       let (definition, first) = try await s.running()
       try await s.append([

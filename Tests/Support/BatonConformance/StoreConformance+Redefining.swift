@@ -4,6 +4,19 @@ import BatonStore
 /// A repaired definition can be given to a request that was started under an older one.
 extension StoreConformance {
   static let redefining: [Case] = [
+    Case("a request that waits takes another priority, and is ready in its class") { s in
+      let definition = try await s.define("job.*") { $0.priority = .utility }.id
+      try await s.connect()
+      let first = try await s.submit("job.first", to: definition)
+      let second = try await s.submit("job.second", to: definition)
+      let record = try await s.store.setPriority(second.request, .userInitiated)
+      try expect([record.state.rawValue, record.priority.name], ["ready", "userInitiated"], "the answer")
+      let launch = try await s.start(definition, .userInitiated)
+      try expect(launch.request, second.request, "what starts")
+      try await expectRefusal(.refused) { _ = try await s.store.setPriority(second.request, .background) }
+      try expect(try await s.record(first.request).state, .ready, "the other one")
+      try await expectRefusal(.notFound) { _ = try await s.store.setPriority(RequestID(99), .utility) }
+    },
     Case("a retry under a new definition keeps the checkpoint, the items and the spans of earlier launches") { s in
       let (old, launch) = try await s.running { $0.failing(["tpyo"]) }
       try await s.commit(launch, 0) { $0.completedUnits = 4 }

@@ -20,7 +20,7 @@ struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
   static let defaultTerm = Duration.seconds(600)
   static let terms = Duration.seconds(1)...Duration.seconds(86_400)
 
-  @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
+  @Argument(help: "The host's name, as 'baton hosts' has it.", completion: .hosts) var host: String
   @OptionGroup var conditions: ConditionOptions
 
   @Option(
@@ -31,7 +31,7 @@ struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
 
   @Flag(help: "End the simulation on this host.") var end = false
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   func validate() throws {
     let overrides = conditions.overrides
@@ -50,7 +50,7 @@ struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
     let json: JSONValue = [
       "host": JSONValue(host), "simulated": JSONValue(overrides), "lastsSeconds": JSONValue(Int64(term.inSeconds)),
     ]
-    Console.current.emit(options.output, json) { [line(overrides, term)] }
+    Console.current.emit(options, json) { [line(overrides, term)] }
   }
 
   private func line(_ overrides: ConditionOverrides, _ term: Duration) -> String {

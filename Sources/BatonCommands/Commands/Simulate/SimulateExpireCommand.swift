@@ -1,22 +1,32 @@
 import ArgumentParser
 import BatonCoordinator
 import BatonModel
+import BatonStore
 
 struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "expire",
-    abstract: "Expire the running launch of a request, as if for a given reason.",
+    abstract: "Expire the running launch of a request, or of several, as if for a given reason.",
     discussion: """
       The handler or command gets the reason 'simulated', with the given reason as its detail. It has its closing \
       window as usual; then the request goes on after its last checkpoint, on any host. Exit status 4 if it does not \
       run.
 
+      A pattern, --host, --older-than or --by chooses several running requests, at most 10,000. On a terminal the \
+      command then asks for confirmation; a script must give --yes.
+
       Examples:
         baton simulate expire com.example.report
         baton simulate expire com.example.report --reason thermal
+        baton simulate expire 'com.example.photos.*' --host alpha --dry-run
       """)
 
-  @OptionGroup var request: RequestArgument
+  @Argument(help: "The identifier, or a pattern.", completion: .patterns, transform: Arguments.pattern)
+  var identifier: IdentifierPattern?
+
+  @Option(
+    help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
+  var request: Int?
 
   @Option(
     help: ArgumentHelp(
@@ -24,20 +34,42 @@ struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
     completion: .list(Arguments.simulatedReasons), transform: Arguments.simulatedReason)
   var reason: ExpiryReason.Kind?
 
+  @OptionGroup var bulk: BulkOptions
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
+
+  private var isBulk: Bool { bulk.chooses || identifier?.literal == nil }
+
+  func validate() throws {
+    try SimulateCommand.check(identifier, request, isBulk: isBulk, chooses: bulk.chooses, bulk.choice)
+  }
 
   func run() async throws {
-    let (request, reason) = (request, reason)
-    let launch = try await client.connect { api in
-      try await api.simulateExpiry(request.identifier, number: request.request, as: reason)
-    }
-    let json = JSONValue(launch).adding(["reason": JSONValue(reason?.rawValue)])
-    Console.current.emit(options.output, json) {
-      [
-        "\(launch.name): launch \(launch.launch) on \(launch.host.rawValue.onOneLine) is asked to stop, simulated"
-          + (reason.map { " (\($0.rawValue))" } ?? "")
-      ]
-    }
+    let reason = reason
+    guard !isBulk, let identifier = identifier?.literal else { return try await expireSeveral(as: reason) }
+    let number = request
+    let launch = try await client.connect { try await $0.simulateExpiry(identifier, number: number, as: reason) }
+    Console.current.emit(options, Self.json(launch, reason)) { [Self.line(launch, reason)] }
+  }
+
+  private func expireSeveral(as reason: ExpiryReason.Kind?) async throws {
+    let change = BulkChange(
+      verb: "expire",
+      filter: RequestFilter(states: [.running], pattern: identifier, host: bulk.host.map { HostName($0) }),
+      options: bulk.choice)
+    try await change.carryOut(
+      client, options, nothing: "nothing to expire: no running request matches",
+      foreseen: { _ in "its launch would be asked to stop" }, json: { Self.json($0, reason) },
+      line: { Self.line($0, reason) },
+      change: { api, record in try await api.simulateExpiry(record.identifier, number: record.number, as: reason) })
+  }
+
+  private static func json(_ launch: SimulatedLaunch, _ reason: ExpiryReason.Kind?) -> JSONValue {
+    JSONValue(launch).adding(["reason": JSONValue(reason?.rawValue)])
+  }
+
+  private static func line(_ launch: SimulatedLaunch, _ reason: ExpiryReason.Kind?) -> String {
+    "\(launch.name): launch \(launch.launch) on \(launch.host.rawValue.onOneLine) is asked to stop, simulated"
+      + (reason.map { " (\($0.rawValue))" } ?? "")
   }
 }

@@ -1,0 +1,86 @@
+import BatonModel
+import BatonStore
+import Testing
+
+@testable import BatonCommands
+@testable import BatonCoordinator
+
+/// `baton start`, and the words that complete a command line.
+@Suite struct StartingTests {
+  @Test func `a scheduled request is made due now, with its payload and its priority`() async throws {
+    let scheduled = RequestRecord.example(5, "com.example.report", number: 5, .scheduled) { record in
+      (record.payload, record.priority) = (Array("7".utf8), .userInitiated)
+    }
+    let world = World([scheduled])
+    let run = await world.baton("start", "com.example.report")
+    #expect(run.status == 0, "\(run.error)")
+    let order = try #require(world.coordinator.orders.first)
+    #expect(order.earliestBeginDate == .afterSubmission(.zero))
+    #expect(order.payload == Array("7".utf8))
+    #expect(order.priority == .userInitiated)
+    #expect(order.poke == nil)
+  }
+
+  @Test func `without a request that waits, one is submitted`() async throws {
+    let ended = RequestRecord.example(4, "com.example.report", number: 4, .succeeded) { $0.launches = 1 }
+    for world in [World(), World([ended])] {
+      #expect(await world.baton("start", "com.example.report", "--payload", "8").status == 0)
+      let order = try #require(world.coordinator.orders.first)
+      #expect(order.payload == Array("8".utf8))
+      #expect(order.priority == nil)
+    }
+  }
+
+  private static let world = World([
+    .example(1, "com.example.photos.export.42", .running), .example(2, "com.example.report", .failed),
+  ]) { state in
+    state.hosts = [HostReport.alpha]
+    state.reports = [
+      DefinitionReport(
+        definition: Definition(pattern: IdentifierPattern("com.example.photos.*")!, kind: .continued), appliedAt: now)
+    ]
+  }
+
+  @Test(arguments: [
+    ("identifiers", "com.example.photos.export.42\ncom.example.report\n"),
+    ("definitions", "com.example.photos.*\n"),
+    (
+      "patterns",
+      "com.example.*\ncom.example.photos.*\ncom.example.photos.export.*\ncom.example.photos.export.42\n"
+        + "com.example.report\n"
+    ),
+  ])
+  func `words come from the coordinator`(subject: String, words: String) async {
+    let run = await Self.world.baton("complete", subject)
+    #expect(run.output == words)
+  }
+
+  @Test func `the name of a host that a shell would expand is no word`() async {
+    let names = ["alpha", "$(reboot)", "a b", "-rf", "`x`", "b;c"]
+    let world = World { state in
+      state.hosts = names.map { name in
+        var host = HostReport.alpha
+        host.name = HostName(name)
+        return host
+      }
+    }
+    let run = await world.baton("complete", "hosts")
+    #expect(run.output == "alpha\n")
+  }
+
+  @Test func `without a coordinator there are no words, no error and no waiting`() async {
+    let lost = World(FakeBackend(FakeCoordinator(), error: CoordinatorUnreachable("it is down")))
+    let run = await lost.baton("complete", "hosts")
+    #expect(run.status == 0)
+    #expect(run.output.isEmpty)
+    #expect(run.error.isEmpty)
+  }
+
+  @Test(arguments: ["bash", "zsh", "fish"]) func `a script asks for words`(shell: String) async {
+    let run = await World().baton("completion", shell)
+    #expect(run.status == 0)
+    for subject in ["identifiers", "patterns", "definitions", "hosts"] {
+      #expect(run.output.contains("baton complete \(subject)"))
+    }
+  }
+}
