@@ -32,7 +32,10 @@ final class FileTests {
     try FileManager.default.createDirectory(atPath: "\(folder)/below", withIntermediateDirectories: true)
     try write(job("c"), to: "below/c.yaml")
     let specification = read("")
-    #expect(specification.problems == [])
+    #expect(
+      specification.problems.map(\.headline) == [
+        "\(folder):1:1: warning: sub-folders are not searched, and below has job files: give it too"
+      ])
     #expect(specification.definitions.map(\.definition.pattern.rawValue) == ["com.example.a", "com.example.b"])
     #expect(specification.definitions.map(\.file) == ["\(folder)/a.yaml", "\(folder)/b.yml"])
     #expect(specification.definitions[0].definition.work?.directory == folder)
@@ -43,7 +46,7 @@ final class FileTests {
     try write(job("a"), to: "a.yaml")
     let specification = read("none.yaml", "a.yaml")
     #expect(
-      specification.problems.map(\.description) == [
+      specification.problems.map(\.headline) == [
         "\(folder)/none.yaml:1:1: error: there is no such file or folder"
       ])
     #expect(specification.definitions.count == 1)

@@ -5,7 +5,8 @@ import Testing
 @testable import BatonCommands
 @testable import BatonCoordinator
 
-/// Commands that change many requests: `set priority` and `simulate`. `PeopleTests` and others have `cancel` and `retry`.
+/// Commands that change many requests: `set priority` and `simulate`. `PeopleTests` and others have `cancel` and
+/// `retry`.
 @Suite struct BulkTests {
   private static let requests: [RequestRecord] = [
     .example(1, "com.example.a", .scheduled), .example(2, "com.example.b", .ready) { $0.principal = "bo" },

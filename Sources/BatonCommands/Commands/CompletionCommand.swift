@@ -105,8 +105,8 @@ struct CompleteCommand: AsyncParsableCommand, Sendable {
 }
 
 extension String {
-  /// Whether a shell takes the text for nothing but itself: the words of bash's `compgen -W` are expanded, so the name of
-  /// a host could otherwise run a command.
+  /// Whether a shell takes the text for nothing but itself: the words of bash's `compgen -W` are expanded, so the name
+  /// of a host could otherwise run a command.
   fileprivate var isPlainWord: Bool {
     !isEmpty && !hasPrefix("-")
       && allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-*".contains($0)) }

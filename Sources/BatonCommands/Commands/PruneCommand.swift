@@ -37,7 +37,7 @@ struct PruneCommand: AsyncParsableCommand, Sendable {
   @Flag(help: "Say how many requests would be deleted, and delete nothing.") var dryRun = false
   @Flag(help: "Do not ask before requests are deleted.") var yes = false
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   private static let stateNames = RequestState.allCases.filter(\.isEnded).map(\.rawValue)
 
@@ -76,6 +76,7 @@ struct PruneCommand: AsyncParsableCommand, Sendable {
   }
 
   private func tell(_ answer: PruneAnswer, _ console: Console) {
+    if options.quiet, !dryRun { return }
     console.emit(options.output, JSONValue(answer, isRehearsal: dryRun)) {
       if answer.count == 0 { console.note("nothing to prune: no ended request matches") }
       if answer.hasMore { console.note("more requests match: run the command again") }

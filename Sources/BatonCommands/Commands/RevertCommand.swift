@@ -26,7 +26,7 @@ struct RevertCommand: AsyncParsableCommand, Sendable {
 
   @Flag(help: "Only say what would change, as 'baton plan' does.") var dryRun = false
   @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let console = Console.current
@@ -41,7 +41,7 @@ struct RevertCommand: AsyncParsableCommand, Sendable {
     let plan = Plan([version.definition], present: present)
     if dryRun { return try plan.write(options.output, console) }
     let applied = try await client.connect { try await $0.apply([version.definition]) }
-    console.emit(options.output, list: applied.map { JSONValue($0, to: number) }) {
+    console.emit(options, list: applied.map { JSONValue($0, to: number) }) {
       plan.steps.flatMap(\.lines) + applied.map { "\($0.line), from version \(number)" }
     }
   }

@@ -1,11 +1,11 @@
-/// `--color`, which every command takes and which is read before the command is: errors of the command line have colours
-/// too.
+/// `--color`, which every command takes and which is read before the command is: errors of the command line have
+/// colours too.
 enum ColourOption {
   static let words = CommandEnvironment.Colour.allCases.map(\.rawValue)
   static let mistake = "--color must be one of \(words.joined(separator: ", "))"
 
-  /// The arguments without the option, and its value: nil if it is not given, and nil within if it is none of the words.
-  /// What stands after `--` is no option.
+  /// The arguments without the option, and its value: nil if it is not given, and nil within if it is none of the
+  /// words. What stands after `--` is no option.
   static func split(_ arguments: [String]) -> ([String], CommandEnvironment.Colour??) {
     var (rest, colour): ([String], CommandEnvironment.Colour??) = ([], nil)
     var index = 0
