@@ -24,6 +24,7 @@ import Testing
     .hostUse, .setHostUse,
     .hostName, .evict, .allow, .oldestReadyPermitted, .noteReport, .notePace, .saveClock, .clock,
     .requestExists, .insertJoining, .dropJoining, .joining, .noteUse, .readyBefore, .eligibleBefore, .datedBefore,
+    .namespaceShare, .setNamespaceShare, .patternName,
     .ownTenure, .setCommits, .names, .commits, .raiseBeat, .isLiving,
   ]
 

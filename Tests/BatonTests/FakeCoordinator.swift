@@ -14,6 +14,7 @@ final class FakeCoordinator: OperatorAPI {
     var details: [RequestDetails] = []
     var hosts: [HostReport] = []
     var coordinators: [CoordinatorReport] = []
+    var namespaces = NamespaceReports()
     var explanation = Explanation.waiting
     var trace: RequestTrace?
     var applied: [AppliedDefinition]?
@@ -306,6 +307,11 @@ final class FakeCoordinator: OperatorAPI {
   func hostReports() async throws -> [HostReport] {
     try call("hosts")
     return state.withLock { $0.hosts }
+  }
+
+  func namespaces() async throws -> NamespaceReports {
+    try call("namespaces")
+    return state.withLock { $0.namespaces }
   }
 
   func coordinators() async throws -> [CoordinatorReport] {

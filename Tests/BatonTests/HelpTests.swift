@@ -4,7 +4,8 @@ import Testing
   static let commands = [
     "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "remove", "schema", "submit", "poke",
     "list", "status", "show", "watch",
-    "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "hosts", "fleet", "drain", "undrain",
+    "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "namespaces", "hosts", "fleet",
+    "drain", "undrain",
     "evict", "pause",
     "resume", "login", "logout", "whoami",
     "store", "simulate", "doctor",

@@ -101,6 +101,7 @@ import Testing
     let coordinator = FakeCoordinator(requests) { state in
       state.details = requests.map(details)
       state.hosts = [host]
+      state.namespaces = NamespaceReports([NamespaceReport(Namespace(hostile, owner: PrincipalPattern("ada")), use: 1)])
       state.coordinators = [
         CoordinatorReport(
           number: 1,
@@ -141,7 +142,7 @@ import Testing
   // MARK: Every command, every form
 
   static let listed = [
-    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["status"],
+    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["namespaces"], ["status"],
   ]
   static let looking = [
     ["show", "com.example.running"], ["show", "com.example.ready"], ["show", "com.example.report"],

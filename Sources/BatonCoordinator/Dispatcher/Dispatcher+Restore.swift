@@ -29,6 +29,7 @@ extension Dispatcher {
     for record in records {
       effects += hear(record, isOwn: record.owner == fleet.epoch, running[record.name] ?? [], at: instant)
     }
+    hearNamespaces(fleet.namespaces)
     for requirementClass in fleet.readyClasses {
       noteReady(requirementClass, first: fleet.firstReady[requirementClass])
     }

@@ -14,7 +14,7 @@ enum CommandOfMethod {
   /// Methods that are commands without their capital letter.
   private static let plain: Set = [
     "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
-    "Pause", "Remove",
+    "Namespaces", "Pause", "Remove",
     "Retry", "Show", "Submit", "Trace", "Watch",
   ]
 

@@ -185,7 +185,9 @@ extension RowKey {
     case .everything, .tenures, .launchesOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards: true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
       .spread,
-      .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .allDefinitions, .host, .hostRow,
+      .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .allDefinitions, .namespaces,
+      .lockedNamespace,
+      .allRunning, .host, .hostRow,
       .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:
       false
     }

@@ -25,6 +25,7 @@ enum Migrations {
     migrator.registerMigration("13 fleet of several coordinators") { try FleetSchema.extend($0) }
     migrator.registerMigration("14 endings on the steady clock") { try EndingSchema.extend($0) }
     migrator.registerMigration("15 shards of requests") { try SpreadSchema.extend($0) }
+    migrator.registerMigration("16 namespaces") { try NamespaceSchema.extend($0) }
     return migrator
   }
 
