@@ -15,6 +15,8 @@ extension Dispatcher {
     /// The hosts where its first request may not run, each with the time of the steady clock until which that is
     /// believed.
     var vetoes: [HostName: Timestamp] = [:]
+    /// How often quota of its namespace was saved for it in vain.
+    var savings = 0
 
     static let leastPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(60)
@@ -41,6 +43,7 @@ extension Dispatcher {
     }
     for (_, host) in bookings.sorted(by: { $0.key < $1.key }) { expectSooner(on: host) }
     bookingBudget = min(bookingBudget + Self.hostsPerTick, max(Self.hostsPerTick, hosts.count))
+    if !rules.namespaces.isEmpty { keepSavings(reserveAfter) }
     guard ready.values.contains(where: { now.steady - $0.first.since >= reserveAfter }) else { return }
     for turn in turns where wantsBooking(turn.requirementClass, reserveAfter) {
       guard bookingBudget >= hosts.count else { return }
@@ -67,7 +70,7 @@ extension Dispatcher {
     let isItsRequest =
       booking.first.request == nil || waiting.first.request == nil || booking.first.request == waiting.first.request
     return isItsRequest && now.steady < booking.endsAt && now.steady - waiting.first.since >= reserveAfter
-      && !isVetoed(name, waiting) && fleetObstacles(for: definition).isEmpty
+      && !isVetoed(name, waiting) && fleetObstacles(for: definition, of: requirementClass).isEmpty
       && state.obstacles(for: definition, nil, requirementClass.priority).allSatisfy(\.mayClearSoon)
   }
 
@@ -127,7 +130,7 @@ extension Dispatcher {
     guard let definition = definitions[requirementClass.definition], let waiting = ready[requirementClass] else {
       return
     }
-    switch fleetObstacles(for: definition).isEmpty
+    switch fleetObstacles(for: definition, of: requirementClass).isEmpty
       ? chance(of: turn, definition, waiting) : .none(isBehindOthers: false)
     {
     case .starts: ready[requirementClass]?.longWait.looksAt = now.instant + LongWait.leastPause
@@ -207,7 +210,7 @@ extension Dispatcher {
 
 extension Obstacle {
   /// Whether the obstacle ends with launches, or with the connection of the worker.
-  fileprivate var mayClearSoon: Bool {
+  var mayClearSoon: Bool {
     [.slotsInUse, .gpusInUse, .givingWay, .reserved, .hostAway].contains(kind)
   }
 }
