@@ -52,7 +52,8 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
       return (outcomes, prunes.isEmpty ? [] : try await Removal.each(definitions, prunes, api))
     }
     console.emit(options, list: outcomes.map { JSONValue($0) } + removals.map { JSONValue($0) }) {
-      outcomes.flatMap { [$0.line] + $0.namedLines } + removals.filter { $0.refusal == nil }.map { "\($0.pattern.rawValue.onOneLine): removed" }
+      outcomes.flatMap { [$0.line] + $0.namedLines }
+        + removals.filter { $0.refusal == nil }.map { "\($0.pattern.rawValue.onOneLine): removed" }
     }
     let kept = removals.compactMap(\.refusal)
     for refusal in kept.prefix(3) { console.warning(refusal) }

@@ -49,6 +49,7 @@ struct DefinitionsCommand: AsyncParsableCommand, Sendable {
     guard versions else { return }
     guard patterns.count == 1 else { throw ValidationError("--versions are those of one definition: name it.") }
     guard output != .yaml else { throw ValidationError("--versions are no job files: leave out -o yaml.") }
+    guard output != .name else { throw ValidationError("--versions have no names: leave out -o name.") }
   }
 
   func run() async throws {
@@ -77,10 +78,10 @@ struct DefinitionsCommand: AsyncParsableCommand, Sendable {
   private func writeVersions(of pattern: IdentifierPattern, _ console: Console) async throws {
     let versions = try await client.connect { try await $0.versions(of: pattern) }
     switch output {
-    case .table: console.lines(versionsText(versions, console))
+    case .table, .wide: console.lines(versionsText(versions, console))
     case .json: console.emit(.json, list: JSONValue.versions(versions)) { [] }
     case .jsonl: console.emit(.jsonl, list: JSONValue.versions(versions)) { [] }
-    case .yaml: break
+    case .yaml, .name: break  // `validate` has refused both.
     }
   }
 
