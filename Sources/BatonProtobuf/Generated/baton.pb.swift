@@ -4027,30 +4027,42 @@ package nonisolated struct Baton_V1_FindHostsReply: Sendable {
   fileprivate var _total: Int64? = nil
 }
 
-package nonisolated struct Baton_V1_ExplainGroupsReply: Sendable {
+package nonisolated struct Baton_V1_ExplainGroupsReply: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// Everything except the obstacles of hosts. It has the obstacles of the first host of each group.
   package var explanation: Baton_V1_ExplainReply {
-    get {_explanation ?? Baton_V1_ExplainReply()}
-    set {_explanation = newValue}
+    get {_storage._explanation ?? Baton_V1_ExplainReply()}
+    set {_uniqueStorage()._explanation = newValue}
   }
   /// Returns true if `explanation` has been explicitly set.
-  package var hasExplanation: Bool {self._explanation != nil}
+  package var hasExplanation: Bool {_storage._explanation != nil}
   /// Clears the value of `explanation`. Subsequent reads from it will return its default value.
-  package mutating func clearExplanation() {self._explanation = nil}
+  package mutating func clearExplanation() {_uniqueStorage()._explanation = nil}
 
   /// How many hosts there are.
-  package var hosts: Int64 = 0
+  package var hosts: Int64 {
+    get {_storage._hosts}
+    set {_uniqueStorage()._hosts = newValue}
+  }
 
-  package var rows: [Baton_V1_ExplainGroupsReply.Row] = []
+  package var rows: [Baton_V1_ExplainGroupsReply.Row] {
+    get {_storage._rows}
+    set {_uniqueStorage()._rows = newValue}
+  }
 
   /// The groups that are nearest to taking the request, and how many others there are.
-  package var groups: [Baton_V1_ExplainGroupsReply.Group] = []
+  package var groups: [Baton_V1_ExplainGroupsReply.Group] {
+    get {_storage._groups}
+    set {_uniqueStorage()._groups = newValue}
+  }
 
-  package var moreGroups: Int64 = 0
+  package var moreGroups: Int64 {
+    get {_storage._moreGroups}
+    set {_uniqueStorage()._moreGroups = newValue}
+  }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -4090,7 +4102,7 @@ package nonisolated struct Baton_V1_ExplainGroupsReply: Sendable {
 
   package init() {}
 
-  fileprivate var _explanation: Baton_V1_ExplainReply? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct Baton_V1_HostHistoryRequest: Sendable {
@@ -10862,51 +10874,95 @@ nonisolated extension Baton_V1_ExplainGroupsReply: SwiftProtobuf.Message, SwiftP
   package static let protoMessageName: String = _protobuf_package + ".ExplainGroupsReply"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}explanation\0\u{1}hosts\0\u{1}rows\0\u{1}groups\0\u{3}more_groups\0")
 
+  fileprivate class _StorageClass {
+    var _explanation: Baton_V1_ExplainReply? = nil
+    var _hosts: Int64 = 0
+    var _rows: [Baton_V1_ExplainGroupsReply.Row] = []
+    var _groups: [Baton_V1_ExplainGroupsReply.Group] = []
+    var _moreGroups: Int64 = 0
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _explanation = source._explanation
+      _hosts = source._hosts
+      _rows = source._rows
+      _groups = source._groups
+      _moreGroups = source._moreGroups
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._explanation) }()
-      case 2: try { try decoder.decodeSingularInt64Field(value: &self.hosts) }()
-      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.rows) }()
-      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.groups) }()
-      case 5: try { try decoder.decodeSingularInt64Field(value: &self.moreGroups) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._explanation) }()
+        case 2: try { try decoder.decodeSingularInt64Field(value: &_storage._hosts) }()
+        case 3: try { try decoder.decodeRepeatedMessageField(value: &_storage._rows) }()
+        case 4: try { try decoder.decodeRepeatedMessageField(value: &_storage._groups) }()
+        case 5: try { try decoder.decodeSingularInt64Field(value: &_storage._moreGroups) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._explanation {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if self.hosts != 0 {
-      try visitor.visitSingularInt64Field(value: self.hosts, fieldNumber: 2)
-    }
-    if !self.rows.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.rows, fieldNumber: 3)
-    }
-    if !self.groups.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.groups, fieldNumber: 4)
-    }
-    if self.moreGroups != 0 {
-      try visitor.visitSingularInt64Field(value: self.moreGroups, fieldNumber: 5)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._explanation {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if _storage._hosts != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._hosts, fieldNumber: 2)
+      }
+      if !_storage._rows.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._rows, fieldNumber: 3)
+      }
+      if !_storage._groups.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._groups, fieldNumber: 4)
+      }
+      if _storage._moreGroups != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._moreGroups, fieldNumber: 5)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_ExplainGroupsReply, rhs: Baton_V1_ExplainGroupsReply) -> Bool {
-    if lhs._explanation != rhs._explanation {return false}
-    if lhs.hosts != rhs.hosts {return false}
-    if lhs.rows != rhs.rows {return false}
-    if lhs.groups != rhs.groups {return false}
-    if lhs.moreGroups != rhs.moreGroups {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._explanation != rhs_storage._explanation {return false}
+        if _storage._hosts != rhs_storage._hosts {return false}
+        if _storage._rows != rhs_storage._rows {return false}
+        if _storage._groups != rhs_storage._groups {return false}
+        if _storage._moreGroups != rhs_storage._moreGroups {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
