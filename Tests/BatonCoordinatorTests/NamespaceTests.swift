@@ -198,6 +198,38 @@ import Testing
     #expect(slots(yard, "com.one") > 0, "the small ones go on")
   }
 
+  @Test func `a full quota of launches does not keep a wide request from reserving a host`() {
+    var yard = yard(slots: 4, quotas: quotas { $0.running = 3 }) { $0.reserveAfter = .seconds(20) }
+    yard.attach(Desk.hello("b", "b1", slots: 4))
+    yard.desk.learn(2, Desk.job("com.one.b", .processing) { $0.requirements.slots = 4 })
+    var wide: Int64?
+    for second in 0..<400 {
+      for id in [1, 3] as [Int64] {
+        for _ in (yard.queues[ready(id, .background)]?.count ?? 0)..<8 { yard.submit(id, takes: 5 + second % 7) }
+      }
+      if second == 20 { wide = yard.submit(2, takes: 30) }
+      yard.second()
+      #expect(yard.desk.dispatcher.ledger.held(by: "com.one").running <= 3)
+    }
+    #expect(wide.flatMap { yard.waits[$0] }.map { $0 < 120 } == true)
+  }
+
+  @Test func `what is saved goes to a class of a higher priority first`() {
+    var yard = yard(slots: 16, quotas: quotas { $0.slots = 4 }) { $0.reserveAfter = .seconds(20) }
+    yard.desk.learn(2, Desk.job("com.one.b", .processing) { $0.requirements.slots = 4 })
+    for _ in 0..<4 { yard.submit(1, takes: 60) }
+    yard.second()
+    yard.submit(2, .background, takes: 10)
+    yard.pass(25)
+    #expect(yard.desk.dispatcher.ledger.savings["com.one"]?.requirementClass == ready(2, .background))
+    let high = yard.submit(2, .utility, takes: 10)
+    yard.pass(25)
+    #expect(yard.desk.dispatcher.ledger.savings["com.one"]?.requirementClass == ready(2, .utility))
+    yard.pass(12)
+    #expect(yard.waits[high] != nil)
+    #expect(yard.desk.dispatcher.ledger.savings["com.one"]?.requirementClass == ready(2, .background), "it is next")
+  }
+
   @Test func `the cost of a round does not grow with requests, and an empty list costs nothing`() {
     let ledger = NamespaceLedger(Namespaces([Namespace("a"), Namespace("b", weight: 3)]))
     let now = Timestamp(nanoseconds: 0)

@@ -22,7 +22,7 @@ import Testing
   @Test func `coordinators with different namespaces are told apart, and a fleet without namespaces says so`() async {
     let run = await World([]) { state in
       state.coordinators = CoordinatorReport.examples
-      for index in state.coordinators.indices { state.coordinators[index].namespaces = index == 0 ? "0123" : nil }
+      for index in state.coordinators.indices { state.coordinators[index].namespaces = index == 1 ? "0123" : nil }
       state.namespaces = NamespaceReports([NamespaceReport(Namespace(""))])
     }.baton("coordinators")
     #expect(run.error.contains("the coordinators have different lists of namespaces"), "\(run.error)")

@@ -14,7 +14,7 @@ struct NamespacesCommand: AsyncParsableCommand, Sendable {
 
       Examples:
         baton namespaces
-        baton namespaces -o json | jq -r '.[] | select(.pending.used == .pending.limit).prefix'
+        baton namespaces -o jsonl | jq -c '[.prefix, .owner]'
       """)
 
   @OptionGroup var client: ClientOptions

@@ -31,7 +31,8 @@ import BatonModel
 ///
 /// With namespaces, the classes of the namespace that was served least come before all that the second step says. Each
 /// start is use of its namespace, and the use of a namespace that waits decays to nothing, so its turn comes. A class
-/// with a booking goes before those of all namespaces, so the fourth step is as it is.
+/// with a booking goes before those of all namespaces, so the fourth step is as it is. Where a quota of the namespace
+/// is in the way, the namespace saves it for the class before the third step (`keepSavings`).
 ///
 /// A higher priority may always take what is reserved. So without `ageAfter` a stream of requests of a higher priority
 /// keeps a request waiting for as long as it lasts.

@@ -17,6 +17,9 @@ extension Dispatcher {
     var vetoes: [HostName: Timestamp] = [:]
     /// How often quota of its namespace was saved for it in vain.
     var savings = 0
+    /// When quota may be saved for it again, and how long that was not considered before.
+    var savesAt = Instant(nanoseconds: .min)
+    var savingPause = Duration.zero
 
     static let leastPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(60)
@@ -24,7 +27,7 @@ extension Dispatcher {
 
   /// How many hosts are examined in one tick for new bookings; about a millisecond. In a larger fleet a class is
   /// looked at in one of several ticks.
-  private static let hostsPerTick = 2_048
+  static let hostsPerTick = 2_048
 
   /// Where a class can book.
   private enum Chance {
@@ -135,7 +138,9 @@ extension Dispatcher {
     {
     case .starts: ready[requirementClass]?.longWait.looksAt = now.instant + LongWait.leastPause
     case .none(let isBehindOthers):
-      let pause = min(max(waiting.longWait.pause * 2, LongWait.leastPause), LongWait.longestPause)
+      // Nothing of its namespace that comes later may start while quota is saved for it, so it books as soon as it can.
+      let longest = isSavedFor(requirementClass) ? LongWait.leastPause : LongWait.longestPause
+      let pause = min(max(waiting.longWait.pause * 2, LongWait.leastPause), longest)
       ready[requirementClass]?.longWait.pause = isBehindOthers ? .zero : pause
       ready[requirementClass]?.longWait.looksAt = now.instant + (isBehindOthers ? LongWait.leastPause : pause)
       ready[requirementClass]?.longWait.isBehindOthers = isBehindOthers

@@ -157,6 +157,7 @@ extension Dispatcher {
   ) -> [Effect] {
     if let first { noteFirst(first, of: reservation.requirementClass) }
     noteForBooking(reservation, assignments, hasMore: hasMore, hasFitting: hasFitting ?? hasMore)
+    noteForSaving(reservation.requirementClass, hasStarted: !assignments.isEmpty, hasMore: hasMore)
     if hasMore, !(hasFitting ?? hasMore), assignments.count < max(1, reservation.places.count) { passOver(reservation) }
     if assignments.isEmpty, !(hasFitting ?? hasMore) { giveTurnBack(reservation) }
     if let definition = definitions[reservation.requirementClass.definition] {

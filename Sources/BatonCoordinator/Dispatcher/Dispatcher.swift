@@ -61,6 +61,8 @@ package struct Dispatcher: Sendable {
   var bookings: [RequirementClass: HostName] = [:]
   /// How many hosts may still be examined for new bookings.
   var bookingBudget = 0
+  /// How many hosts may still be examined for new savings of quotas.
+  var savingBudget = 0
   var waitWatch = WaitWatch()
   /// When a person last used each definition, on the steady clock.
   package internal(set) var lastUses: [IdentifierPattern: Timestamp] = [:]

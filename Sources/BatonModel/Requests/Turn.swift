@@ -40,7 +40,8 @@ package struct Turn: Hashable, Sendable, Comparable {
     (self.hasReservation, self.servedAt, self.since) = (hasReservation, servedAt, since)
   }
 
-  /// Whether the class goes before other classes of its priority and its namespace. Recent use never goes before a higher priority.
+  /// Whether the class goes before other classes of its priority and its namespace. Recent use never goes before a
+  /// higher priority.
   package var goesFirst: Bool { hasRecentUse || hasWaitedLong || hasReservation }
 
   /// Whether this class starts before `other`, whichever of them was served last.
