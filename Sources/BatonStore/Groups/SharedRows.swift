@@ -42,8 +42,8 @@ struct RowLock: Hashable, Comparable {
   var table: Table
   var id: Int64
 
-  /// The number by which a namespace is locked: the FNV-1a hash of its prefix. Two namespaces with one number would only
-  /// wait for each other. The second bit keeps it away from other numbers that the database locks.
+  /// The number by which a namespace is locked: the FNV-1a hash of its prefix. Two namespaces with one number would
+  /// only wait for each other. The second bit keeps it away from other numbers that the database locks.
   static func number(of namespace: String) -> Int64 {
     let hash = namespace.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     return Int64(bitPattern: hash >> 2 | 1 << 62)

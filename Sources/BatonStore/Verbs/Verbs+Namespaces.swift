@@ -197,9 +197,9 @@ extension Verbs {
       counts.use.used.nanoseconds, Int64(min(counts.served.slotSeconds * 1_000, 9e18).rounded()), counts.served.at)
   }
 
-  // MARK: Counting anew
+  // MARK: Counting again
 
-  /// Counts anew what the namespaces have: what there is in all, less what the other living coordinators have counted.
+  /// Counts again what the namespaces have: what there is in all, less what the other living coordinators have counted.
   /// So what was counted by another list of namespaces, or not at all, is right again. The uses of coordinators that
   /// have ended are taken over. Call it while nothing else is written.
   func recountNamespaces(at epoch: Int64) throws {
