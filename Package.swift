@@ -160,6 +160,14 @@ let package = Package(
     .target(
       name: "BatonHost", dependencies: ["BatonBase", "BatonModel", "BatonProcess", "CBatonHost"], swiftSettings: strict),
     .target(
+      name: "BatonTransfers",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonProcess", "BatonHost", lifecycle, logging, crypto,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: strict),
+    .target(
       name: "BatonWorker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire",
@@ -201,7 +209,7 @@ let package = Package(
       name: "baton-worker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
-        "BatonHost", "BatonWorker", "BatonWorkerSettings",
+        "BatonHost", "BatonTransfers", "BatonWorker", "BatonWorkerSettings",
         "BatonTelemetry",
         "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -293,6 +301,13 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "BatonTransfersTests",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonProcess", "BatonHost", "BatonTransfers", logging, crypto,
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: strict),
     .testTarget(
       name: "BatonTelemetryTests",
       dependencies: ["BatonBase", "ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],

@@ -29,7 +29,12 @@ extension WorkerSetup {
   /// coordinator and starts another. Returns the exit status.
   func supervise() async throws -> Int32 {
     let logger = logger("baton-worker.supervisor")
-    return try await Supervisor.run(arguments: Array(CommandLine.arguments.dropFirst())) { death in
+    return try await Supervisor.run(
+      arguments: Array(CommandLine.arguments.dropFirst()), runsTransfers: Self.runsTransfers,
+      onTransfersDeath: { death in
+        logger.warning("the process of the transfers died and is started again", metadata: ["end": "\(death.end)"])
+      }
+    ) { death in
       logger.warning("the worker process died and is started again", metadata: ["end": "\(death.end)"])
       guard let incarnation = death.announcement else { return }
       await DeathReport(
@@ -39,8 +44,16 @@ extension WorkerSetup {
     }
   }
 
+  /// Runs what this process is below its supervisor. Returns the exit status.
+  func workSupervised() async throws -> Int32 {
+    switch SupervisedProcess.role {
+    case .worker: try await work()
+    case .transfers: try await transfers(quiet(logger("baton-worker.transfers")))
+    }
+  }
+
   /// Runs the worker process below the supervisor. Returns the exit status.
-  func work() async throws -> Int32 {
+  private func work() async throws -> Int32 {
     let logger = logger("baton-worker")
     let incarnation = Incarnation(.randomIncarnation())
     for warning in configuration.warnings(user: geteuid()) { logger.warning("\(warning)") }
