@@ -25,6 +25,7 @@ package final class Coordinator: Sendable {
   /// Raised when enough spans have ended for a full request.
   let spanSignal = Signal()
   let watchers = Watchers()
+  let explanations = SharedExplanations()
   /// Outside `state`, because it is read while the lock of `state` is held.
   private let steadyClock: Mutex<SteadyClock>
   /// Lets operators' words about the fleet and its hosts in one at a time.

@@ -112,4 +112,16 @@ import Testing
     curve.add(.init(at: Self.noon + .seconds(60), batches: 1, units: 5))
     #expect(curve.rate == nil && curve.timeLeft(of: 10) == nil)
   }
+
+  @Test func `an explanation is shared for a second, and not after the request has changed`() {
+    let shared = SharedExplanations()
+    var record = ExplainingTests.record(.ready)
+    let explanation = Explaining(record: record, own: []).grouped
+    let start = Instant(nanoseconds: 0)
+    shared.keep(explanation, at: start)
+    #expect(shared.explanation(of: record, at: start + .milliseconds(999)) == explanation)
+    #expect(shared.explanation(of: record, at: start + .seconds(1)) == nil)
+    record.launches += 1
+    #expect(shared.explanation(of: record, at: start) == nil)
+  }
 }

@@ -169,9 +169,16 @@ extension Coordinator: OperatorAPI {
   package func explain(
     _ identifier: JobIdentifier, number: Int?, groupingBeyond few: Int
   ) async throws -> Explanation {
+    let (record, now) = (try await request(identifier, number: number), now().instant)
+    if let known = explanations.explanation(of: record, at: now), known.groups.map({ $0.hosts > few }) == true {
+      noteUse(of: record)
+      return known
+    }
     let explaining = try await explaining(identifier, number: number)
-    return explaining.hostCount > few && explaining.record.state.isPending
-      ? explaining.grouped : explaining.explanation
+    guard explaining.hostCount > few, explaining.record.state.isPending else { return explaining.explanation }
+    let grouped = explaining.grouped
+    if explaining.hostCount > SharedExplanations.least { explanations.keep(grouped, at: now) }
+    return grouped
   }
 
   private func explaining(_ identifier: JobIdentifier, number: Int?) async throws -> Explaining {
