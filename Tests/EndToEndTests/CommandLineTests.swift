@@ -76,7 +76,7 @@ extension EndToEnd {
       #expect(try await completed("baton", "drain", "an").isEmpty, "without a coordinator there are no words")
     }
 
-    @Test("A coordinator's folder is no worker's, and the other way about: BATON_DATA means both")
+    @Test("A coordinator's folder is no worker's, and the other way about: BATON_DATA means both", .onSQLiteOnly)
     func sharedFolder() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
