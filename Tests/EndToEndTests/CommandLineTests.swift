@@ -45,7 +45,8 @@ extension EndToEnd {
       defer { fleet.stop() }
       try await fleet.startCoordinator()
       try fleet.write(
-        "identifier: com.example.nightly\nkind: continued\ntitle: Nightly\nwork: {command: [\"true\"]}\n", to: "job.yaml")
+        "identifier: com.example.nightly\nkind: continued\ntitle: Nightly\nwork: {command: [\"true\"]}\n",
+        to: "job.yaml")
       #expect(try await fleet.baton("apply", "job.yaml").status == 0)
       try fleet.write(try await fleet.baton("completion", "bash").output, to: "completion.bash")
       var environment = fleet.environment
