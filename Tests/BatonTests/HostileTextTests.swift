@@ -294,7 +294,7 @@ import Testing
         var run = await world.baton(["run", folder + "/job.yaml", "--data", folder] + form)
         #expect(run.status == 1)
         #expect(run.error.contains("the last output of") == (form == ["--quiet"]), "it was shown as it came")
-        // Standard output has the lines of the command, whatever they begin with.
+        // Standard output has every line of the command, also one that looks like a message of Baton.
         if form.isEmpty { run.output.replace("\n", with: "\n| ") }
         Self.expectPlain(run)
         Self.expectPlain(await Self.world(isTerminal: isTerminal).baton(["apply", folder + "/job.yaml"] + form))
