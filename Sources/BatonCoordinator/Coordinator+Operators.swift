@@ -356,7 +356,8 @@ extension Coordinator {
         number: record.epoch, place: record.place, hosts: record.hosts, isSteward: record.isSteward && !record.isEnded,
         answers: record.epoch == fleet.epoch,
         beatAge: record.isEnded ? nil : fleet.standing.beatAge(of: record.epoch, at: fleet.now.instant),
-        isEnded: record.isEnded, endedFor: record.endedAt.map { max(.zero, fleet.now.steady - $0) })
+        isEnded: record.isEnded, endedFor: record.endedAt.map { max(.zero, fleet.now.steady - $0) },
+        namespaces: record.namespaces)
     }
   }
 

@@ -198,6 +198,7 @@ package final class Coordinator: Sendable {
 
   /// Runs until the task is cancelled, or until the store fails in a way that only a new start can repair.
   package func run() async throws {
+    try await compareNamespaces()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await RPCLoop.run { try await self.dispatchLoop() } }
       group.addTask { try await RPCLoop.run { try await self.orderLoop() } }

@@ -63,7 +63,7 @@ struct FleetSnapshot: Sendable {
       lastUsedAt: lastUse.map { now.moment.date(ofSteady: $0) },
       hasRecentUse: Policy.hasRecentUse(lastUse, at: now.steady),
       classesAhead: dispatcher.turns.count { $0.outranks(own) },
-      agedPriority: own.priority == record.priority ? nil : own.priority)
+      agedPriority: own.priority == record.priority ? nil : own.priority, namespace: standing(of: own))
   }
 }
 

@@ -11,8 +11,8 @@ import SystemPackage
 package struct Settings: Sendable {
   private let reader: ConfigReader
   private let environment: [String: String]
-  private let file: SettingsFile?
-  private let report: SettingsReport
+  let file: SettingsFile?
+  let report: SettingsReport
 
   /// Opens the settings.
   ///
@@ -20,23 +20,36 @@ package struct Settings: Sendable {
   ///   - file: the path of the YAML file; `nil` if there is no file.
   ///   - keys: every key that the daemon knows. Another key in the file is noted as an error, with the nearest known
   ///     key.
+  ///   - records: those of the keys whose value is a list of mappings (`records(_:fields:)`).
   /// - Throws: `SettingsError` if the file cannot be read, or is not YAML.
-  package init(file: String?, environment: [String: String], keys: [String]) async throws {
+  package init(
+    file: String?, environment: [String: String], keys: [String], records: [String] = []
+  ) async throws {
     var providers: [any ConfigProvider] = [
       EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "baton")
     ]
     let report = SettingsReport()
-    let read = try file.map { try SettingsFile($0, keys: keys, report: report) }
+    let read = try file.map { try SettingsFile($0, keys: keys, records: records, report: report) }
     // A file that contains only comments, like the files that are shipped, is not given to the reader.
     if let found = read, !found.isEmpty {
       do {
-        providers.append(try await FileProvider<YAMLSnapshot>(filePath: FilePath(found.path)))
+        // The reader takes no list of mappings, so it gets the file without them.
+        if !found.records.isEmpty {
+          let options = PlainSnapshot.ParsingOptions(records: records)
+          providers.append(
+            try await FileProvider<PlainSnapshot>(parsingOptions: options, filePath: FilePath(found.path)))
+        } else {
+          providers.append(try await FileProvider<YAMLSnapshot>(filePath: FilePath(found.path)))
+        }
       } catch {
         throw SettingsError("\(found.path) cannot be read as YAML: \(error)")
       }
     }
     reader = ConfigReader(providers: providers)
     (self.environment, self.file, self.report) = (environment, read, report)
+    for key in records where environment[Self.variable(key)] != nil {
+      note(key, "is a list of mappings, which only the file can have")
+    }
   }
 
   /// Ends the reading. Call it when all settings have been read.

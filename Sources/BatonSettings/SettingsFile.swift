@@ -23,6 +23,8 @@ struct SettingsFile: Sendable {
   private(set) var places: [String: Place] = [:]
   /// The names and plain values of each key whose value is a mapping.
   private(set) var mappings: [String: [String: String]] = [:]
+  /// The elements of each key whose value is a list of mappings.
+  private(set) var records: [String: [SettingsRecord]] = [:]
   /// Whether the file contains nothing but comments.
   let isEmpty: Bool
 
@@ -31,7 +33,7 @@ struct SettingsFile: Sendable {
   /// Reads the file. Unknown keys are noted in `report` with the nearest known key, and so are mappings with values
   /// that are not plain.
   /// - Throws: `SettingsError` if the file cannot be read, is larger than 1 MiB, or is not a YAML mapping.
-  init(_ path: String, keys: [String], report: SettingsReport) throws {
+  init(_ path: String, keys: [String], records: [String] = [], report: SettingsReport) throws {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw SettingsError("the configuration file \(path) cannot be read: does it exist, and may this user read it?")
     }
@@ -51,6 +53,17 @@ struct SettingsFile: Sendable {
       throw SettingsError("\(path):1:1: error: the file must be a mapping of keys to values")
     }
     read(mapping, below: "", keys, report)
+    readRecords(of: mapping, records, report)
+  }
+
+  private mutating func readRecords(of mapping: Yams.Node.Mapping, _ names: [String], _ report: SettingsReport) {
+    for (key, value) in mapping {
+      guard let name = key.string, names.contains(name) else { continue }
+      if value.sequence == nil {
+        report.add(problem("'\(name)' must be a list of mappings", at: Self.place(of: value, or: key)))
+      }
+      records[name] = value.sequence?.map { SettingsRecord($0, of: name, in: self, report) } ?? []
+    }
   }
 
   /// Reads a mapping and the mappings within it. The key `limits.pending` is the key `pending` in the mapping `limits`.
@@ -96,7 +109,7 @@ struct SettingsFile: Sendable {
     ).sorted()
   }
 
-  private static func place(of node: Yams.Node, or key: Yams.Node) -> Place {
+  static func place(of node: Yams.Node, or key: Yams.Node) -> Place {
     let mark = node.mark ?? key.mark
     return Place(line: mark?.line ?? 1, column: mark?.column ?? 1, isPlain: node.scalar != nil)
   }

@@ -81,6 +81,13 @@ package final class SQLiteStore: VerbStore {
       database, nil, limits, incarnation: nil, queuesSpans: queuesSpans, isShared: true, server: server)
   }
 
+  /// Opens a store in memory once more, as a coordinator with other settings would.
+  static func another(of store: SQLiteStore, limits: StoreLimits) throws -> SQLiteStore {
+    try SQLiteStore(
+      store.database, nil, limits, incarnation: nil, queuesSpans: store.queuesSpans, isShared: true,
+      server: store.server)
+  }
+
   private init(
     _ database: any DatabaseWriter, _ folder: StoreFolder?, _ limits: StoreLimits, incarnation: String?,
     queuesSpans: Bool, isShared: Bool, server: SharedRows? = nil, onGroup: GroupReport? = nil
@@ -235,9 +242,13 @@ package final class SQLiteStore: VerbStore {
 
   /// A second set of verbs on the connection of `verbs`, for a coordinator of the simulation: it has a tenure and a
   /// memory of its own. Both must not be in a transaction at the same time.
-  package static func another(on verbs: Verbs, isShared: Bool) -> Verbs {
-    Verbs(
-      verbs.db, limits: verbs.limits, cache: DefinitionCache(), queuesSpans: verbs.queuesSpans, isShared: isShared)
+  package static func another(
+    on verbs: Verbs, isShared: Bool, namespaces: Namespaces = Namespaces()
+  ) -> Verbs {
+    var limits = verbs.limits
+    limits.namespaces = namespaces
+    return Verbs(
+      verbs.db, limits: limits, cache: DefinitionCache(), queuesSpans: verbs.queuesSpans, isShared: isShared)
   }
 
   /// A copy of everything in the store of `verbs`, for a simulated store that is set back. Call it outside of

@@ -44,6 +44,9 @@ package protocol Store: Sendable {
   /// - Throws: `.cannotWrite` if it has none, or the folder cannot be written any more.
   func demandRoom() async throws -> Bool
 
+  /// What is counted for each namespace, by its prefix, over all coordinators.
+  func namespaces() async throws -> [String: NamespaceCounts]
+
   // MARK: Coordinators
 
   // Opening a store begins a tenure. It ends for ever by `leave`, or by another coordinator's `end(coordinator:)`;

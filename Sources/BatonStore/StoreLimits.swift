@@ -16,6 +16,9 @@ package struct StoreLimits: Hashable, Sendable {
   /// What follows a lost launch and a launch that commits nothing (`losses.quarantineAfter`, `losses.backoff`).
   package var losses: LossRule
 
+  /// The namespaces of the fleet, with their quotas (`namespaces`, `limits.useHalfLife`).
+  package var namespaces = Namespaces()
+
   /// The largest number of items of one request, over all pages.
   package var items: Int
   /// The largest size of all items of one request as they are stored, in bytes.

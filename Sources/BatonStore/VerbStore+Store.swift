@@ -84,6 +84,8 @@ extension VerbStore {
   package func serve(at place: CoordinatorPlace) async throws {
     try await write(.urgent) { try $0.serve(at: place) }
   }
+  package func namespaces() async throws -> [String: NamespaceCounts] { try await read { try $0.namespaces() } }
+
   package func coordinators(endedSince steady: Timestamp) async throws -> [CoordinatorRecord] {
     try await read { try $0.coordinators(endedSince: steady) }
   }

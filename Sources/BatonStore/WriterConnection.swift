@@ -120,7 +120,8 @@ final class WriterConnection: @unchecked Sendable {
     let group = ObjectIdentifier(self).hashValue
     let workingSet = try self.workingSet ?? WorkingSet(db)
     self.workingSet = workingSet
-    var keys = known
+    // What a busy coordinator writes most is counted for namespaces too.
+    var keys = known.isEmpty || limits.namespaces.isEmpty ? known : known + [.namespaces]
     while true {
       guard let (held, rows) = try server.load(keys, for: verbs.tenure?.epoch, by: group) else {
         sched_yield()

@@ -78,7 +78,9 @@ import Testing
   @Test func `an explanation of a small fleet fits into one page, and into one message`() throws {
     var explanation = explain([on(Self.a, .hostDraining)])
     explanation.order = Explanation.Order(
-      lastUsedAt: Self.noon, hasRecentUse: true, classesAhead: 2, agedPriority: .utility)
+      lastUsedAt: Self.noon, hasRecentUse: true, classesAhead: 2, agedPriority: .utility,
+      namespace: Explanation.NamespaceStanding(
+        prefix: "com.example", weight: 3, use: 7_200, useOfAll: 9_000, ahead: ["", "org.example"]))
     explanation.reservation = Explanation.Reservation(host: Self.a, expectedAt: Self.noon + .seconds(60))
     #expect(try explanation.pages.count == 1)
     #expect(try Explanation(pages: explanation.pages) == explanation)

@@ -1,4 +1,5 @@
 import BatonModel
+import BatonStore
 import Testing
 
 @testable import BatonCoordinator
@@ -17,13 +18,13 @@ import Testing
       yard.attach(Desk.hello(name, name + "1", slots: draw.number(2...5), gpus: index == 0 ? gpus : []))
     }
     for id in 1...4 as ClosedRange<Int64> {
-      yard.desk.learn(id, Desk.job("com.example.narrow\(id)", id == 4 ? .refresh : .processing))
+      yard.desk.learn(id, Desk.job("com.example.\(team(id)).narrow\(id)", id == 4 ? .refresh : .processing))
     }
     let most = yard.desk.dispatcher.hosts.values.map(\.host.capabilities.slots).max() ?? 0
     for id in 5...9 as ClosedRange<Int64> {
       yard.desk.learn(
         id,
-        Desk.job("com.example.wide\(id)", .processing) {
+        Desk.job("com.example.\(team(id)).wide\(id)", .processing) {
           if !gpus.isEmpty, draw.once(in: 3) {
             $0.requirements.gpu = GPURequirement(count: draw.number(1...gpus.count))
             $0.requirements.slots = 1
@@ -35,14 +36,31 @@ import Testing
     return yard
   }
 
+  /// The namespace of a definition, where there are namespaces.
+  private func team(_ definition: Int64) -> String { ["red", "blue", "green"][Int(definition % 3)] }
+
+  /// Three namespaces of different weights, some with quotas that leave room for the largest request.
+  private static func withNamespaces(_ rules: DispatchRules, _ draw: inout FleetDraw) -> DispatchRules {
+    var rules = rules
+    let namespaces = ["red", "blue"].map { name in
+      var quotas = Namespace.Quotas()
+      if draw.once(in: 2) { quotas.slots = draw.number(5...8) }
+      if draw.once(in: 3) { quotas.running = draw.number(2...6) }
+      return Namespace("com.example.\(name)", weight: draw.number(1...4), quotas: quotas)
+    }
+    rules.namespaces = Namespaces(namespaces, useHalfLife: .seconds(draw.one(of: [60, 600])))
+    return rules
+  }
+
   /// Runs a fleet for as long as the bound allows.
   /// - Parameter isCalm: whether no host drains or starts again, which would free all its slots at once.
   /// - Returns: the wide requests that have not started.
   private func starved(
-    _ seed: UInt64, _ rules: DispatchRules, checks: Bool = false, isCalm: Bool = false
+    _ seed: UInt64, _ rules: DispatchRules, checks: Bool = false, isCalm: Bool = false, hasNamespaces: Bool = false
   ) -> [Int64] {
     var draw = FleetDraw(seed: seed)
-    var yard = yard(&draw, rules)
+    var teams = FleetDraw(seed: seed &+ 1_000)
+    var yard = yard(&draw, hasNamespaces ? Self.withNamespaces(rules, &teams) : rules)
     let hosts = yard.desk.dispatcher.hosts.keys.sorted()
     let slots = yard.desk.dispatcher.hosts.values.reduce(0) { $0 + $1.host.capabilities.slots }
     var wide: [Int64] = []
@@ -65,6 +83,12 @@ import Testing
       }
       if !isCalm, draw.once(in: 300) { yard.restart(draw.one(of: hosts)) }
       yard.second()
+      for namespace in yard.desk.dispatcher.rules.namespaces.all {
+        let held = yard.desk.dispatcher.ledger.held(by: namespace.prefix)
+        let isWithin =
+          held.slots <= namespace.quotas.slots ?? .max && held.running <= namespace.quotas.running ?? .max
+        #expect(isWithin, "seed \(seed): \(namespace.prefix) holds more than its quotas")
+      }
       if checks, second.isMultiple(of: 50) {
         #expect(yard.withoutObstacle == [], "seed \(seed), \(second) s: explain has no obstacle for what waits")
       }
@@ -80,6 +104,10 @@ import Testing
 
   @Test(arguments: 0..<UInt64(24)) func `every wide request starts, and explain agrees`(seed: UInt64) {
     #expect(starved(seed, Self.quick, checks: true) == [], "seed \(seed)")
+  }
+
+  @Test(arguments: 0..<UInt64(24)) func `with namespaces and quotas every wide request starts too`(seed: UInt64) {
+    #expect(starved(seed, Self.quick, checks: true, hasNamespaces: true) == [], "seed \(seed)")
   }
 
   @Test func `without reservations, or without ageing, some do not`() {

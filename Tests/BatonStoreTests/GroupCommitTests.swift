@@ -290,12 +290,14 @@ private final class Marker: BatonStore.Operation {
 }
 
 extension SQLiteStore {
-  /// The counts, counted from the rows.
+  /// The counts, counted from the rows. Each running shard of a request counts as running. This is not comparable with
+  /// `counts` while other shards of a request run and its own one does not.
   func recount() async throws -> [DefinitionCount] {
     try await read { verbs in
       let sql = """
         SELECT p.name, r.state, count(*) FROM request r JOIN definition d ON d.id = r.definition
-          JOIN pattern p ON p.id = d.pattern GROUP BY p.name, r.state ORDER BY p.name, r.state
+          JOIN pattern p ON p.id = d.pattern WHERE r.head IS NULL OR r.state = \(RequestState.running.code)
+          GROUP BY p.name, r.state ORDER BY p.name, r.state
         """
       return try Row.fetchAll(verbs.db, sql: sql).map { row in
         DefinitionCount(

@@ -27,6 +27,7 @@ import Testing
     .reportOfHost, .changesOfHost, .setChanges, .insertCondition, .dropConditions, .conditionsOfHost,
     .openLaunchesOfHost, .launchesOfHost, .goneAt, .setGone, .forgetHost, .versions, .versionOf, .newestVersion,
     .insertVersion, .dropVersions, .nextOfClass, .goneHosts,
+    .namespaceShare, .setNamespaceShare, .patternName,
     .ownTenure, .setCommits, .names, .commits, .raiseBeat, .isLiving,
   ]
 

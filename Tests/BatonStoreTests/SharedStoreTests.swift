@@ -12,11 +12,11 @@ import Testing
   /// How the groups of a store are written.
   enum Way: CaseIterable { case onTheWholeStore, onLoadedRows }
 
-  private func two(_ way: Way) throws -> (SQLiteStore, SQLiteStore) {
+  private func two(_ way: Way, _ limits: StoreLimits = StoreLimits()) throws -> (SQLiteStore, SQLiteStore) {
     let first =
       switch way {
-      case .onTheWholeStore: try SQLiteStore.inMemory(isShared: true)
-      case .onLoadedRows: try SQLiteStore.onLoadedRows()
+      case .onTheWholeStore: try SQLiteStore.inMemory(limits: limits, isShared: true)
+      case .onLoadedRows: try SQLiteStore.onLoadedRows(limits: limits)
       }
     return (first, try first.another())
   }
@@ -31,6 +31,49 @@ import Testing
     let beat = try #require(try await other.beat(nil).living.first)
     #expect(beat.epoch == coordinator.epoch)
     try await other.end(coordinator: beat.epoch, silentSince: beat.beat)
+  }
+
+  // MARK: Namespaces
+
+  private static var limited: StoreLimits {
+    var (limits, team) = (StoreLimits(), Namespace("com"))
+    (team.quotas.running, team.quotas.pending) = (1, 2)
+    limits.namespaces = Namespaces([team])
+    return limits
+  }
+
+  @Test(arguments: Way.allCases)
+  func quotasOfNamespacesAreThoseOfTheFleet(way: Way) async throws {
+    let (first, second) = try two(way, Self.limited)
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    try await second.submit("com.b", to: definition)
+    let refusal = Refusal.tooManyPending(limit: "quotas.pending of the namespace com", allowed: 2, pending: 2)
+    for store in [first, second] { #expect(try await store.submit("com.c", to: definition) == .refused(refusal)) }
+    let launch = try await first.start(definition)
+    let lease = try await second.grantLease(HostName("beta"), Self.other, report: nil, at: someTime).lease
+    #expect(try await second.claim([claim(definition, under: lease)], at: someTime)[0].assignments.isEmpty)
+    _ = try await first.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: someTime)
+    #expect(try await second.claim([claim(definition, under: lease)], at: someTime)[0].assignments.count == 1)
+  }
+
+  @Test(arguments: Way.allCases)
+  func whatACoordinatorThatEndedHadCountedForNamespacesGoesOn(way: Way) async throws {
+    let (first, second) = try two(way, Self.limited)
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    let launch = try await first.start(definition)
+    try await first.submit("com.b", to: definition)
+    let later = someTime + .seconds(100)
+    _ = try await first.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: later)
+    _ = try await first.start(definition)
+    let before = try await second.namespaces()
+    #expect(before["com"]?.running == 1 && (before["com"]?.served.slotSeconds ?? 0) > 90)
+    try await end(first, by: second)
+    #expect(try await second.namespaces() == before)
+    // A coordinator with another list counts by its own.
+    let third = try second.another()
+    #expect(try await third.namespaces() == before)
   }
 
   // MARK: Leases

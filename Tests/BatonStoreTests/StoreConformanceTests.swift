@@ -7,21 +7,25 @@ import Testing
 @Suite struct StoreConformanceTests {
   @Test(arguments: StoreConformance.cases)
   func inMemory(promise: StoreConformance.Case) async throws {
-    try await promise.run { try SQLiteStore.inMemory(queuesSpans: $0) }
+    try await promise.run { try SQLiteStore.inMemory(limits: StoreConformance.limits, queuesSpans: $0) }
     ContractLog.note(promise.rows, of: "case:\(promise.name)")
   }
 
   @Test(arguments: StoreConformance.cases)
   func inAFolder(promise: StoreConformance.Case) async throws {
     try await TemporaryFolder.with { folder in
-      try await promise.run { try SQLiteStore.open(folder: folder, queuesSpans: $0) }
+      try await promise.run {
+        try SQLiteStore.open(folder: folder, limits: StoreConformance.limits, queuesSpans: $0)
+      }
     }
   }
 
   /// Each group of writes locks and loads the rows that it needs, is decided on these, and stores what has changed.
   @Test(arguments: StoreConformance.cases)
   func onLoadedRows(promise: StoreConformance.Case) async throws {
-    try await promise.run { try SQLiteStore.onLoadedRows(queuesSpans: $0, isShared: false) }
+    try await promise.run {
+      try SQLiteStore.onLoadedRows(limits: StoreConformance.limits, queuesSpans: $0, isShared: false)
+    }
   }
 
   @Test(.enabled(if: TestDatabase.isThere, TestDatabase.hint), arguments: StoreConformance.cases)
@@ -29,7 +33,7 @@ import Testing
     var opened: PostgresStore?
     let result = await Result {
       try await promise.run {
-        let store = try TestDatabase.store(queuesSpans: $0)
+        let store = try TestDatabase.store(storeLimits: StoreConformance.limits, queuesSpans: $0)
         opened = store
         return store
       }

@@ -46,15 +46,18 @@ enum TestDatabase {
   }
 
   static func open(
-    _ address: PostgresAddress, limits: PostgresLimits = limits, queuesSpans: Bool = false,
-    trial: PostgresTrial = PostgresTrial()
+    _ address: PostgresAddress, limits: PostgresLimits = limits, storeLimits: StoreLimits = StoreLimits(),
+    queuesSpans: Bool = false, trial: PostgresTrial = PostgresTrial()
   ) throws -> PostgresStore {
-    try PostgresStore.open(address, postgres: limits, queuesSpans: queuesSpans, trial: trial)
+    try PostgresStore.open(
+      address, limits: storeLimits, postgres: limits, queuesSpans: queuesSpans, trial: trial)
   }
 
   /// Opens a store in a new database.
-  static func store(queuesSpans: Bool = false) throws -> PostgresStore {
-    try open(try make(), queuesSpans: queuesSpans)
+  static func store(
+    storeLimits: StoreLimits = StoreLimits(), queuesSpans: Bool = false
+  ) throws -> PostgresStore {
+    try open(try make(), storeLimits: storeLimits, queuesSpans: queuesSpans)
   }
 
   /// The path of the server's socket.

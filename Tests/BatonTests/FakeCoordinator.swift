@@ -15,6 +15,7 @@ final class FakeCoordinator: OperatorAPI {
     var details: [RequestDetails] = []
     var hosts: [HostReport] = []
     var coordinators: [CoordinatorReport] = []
+    var namespaces = NamespaceReports()
     var explanation = Explanation.waiting
     var trace: RequestTrace?
     var applied: [AppliedDefinition]?
@@ -363,6 +364,11 @@ final class FakeCoordinator: OperatorAPI {
     _ identifier: JobIdentifier, number: Int?, groupingBeyond few: Int
   ) async throws -> Explanation {
     try await explain(identifier, number: number)
+  }
+
+  func namespaces() async throws -> NamespaceReports {
+    try call("namespaces")
+    return state.withLock { $0.namespaces }
   }
 
   func coordinators() async throws -> [CoordinatorReport] {

@@ -101,6 +101,7 @@ import Testing
     let coordinator = FakeCoordinator(requests) { state in
       state.details = requests.map(details)
       state.hosts = [host]
+      state.namespaces = NamespaceReports([NamespaceReport(Namespace(hostile, owner: PrincipalPattern("ada")), use: 1)])
       state.coordinators = [
         CoordinatorReport(
           number: 1,
@@ -162,7 +163,8 @@ import Testing
   // MARK: Every command, every form
 
   static let listed = [
-    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["status"], ["queue"],
+    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["namespaces"], ["status"],
+    ["queue"],
     ["hosts", "*", "--state", "ready"], ["hosts", "alpha", "--history"],
     ["definitions", "com.example.running", "--versions"],
   ]

@@ -38,6 +38,12 @@ extension Obstacle.Kind {
     case .gpusInUse: .gpusInUse(needed: GPURequirement(count: 2), free: 1)
     case .givingWay: .givingWay
     case .noShards: .noShards
+    case .namespaceRunning: .namespaceRunning("com.example.team", limit: 4)
+    case .namespaceSlots: .namespaceSlots("com.example.team", needed: 2, used: 7, limit: 8)
+    case .namespaceGPUs: .namespaceGPUs("com.example.team", needed: 1, used: 2, limit: 2)
+    case .namespaceAllowanceSpent: .namespaceAllowanceSpent("com.example.team", refillsAt: now)
+    case .namespaceReserved:
+      .namespaceReserved("com.example.team", for: IdentifierPattern(trusted: "com.example.team.wide"))
     case .lanesInUse: .lanesInUse(of: 8)
     case .reserved: .reserved(for: IdentifierPattern("com.example.wide")!, until: now)
     }

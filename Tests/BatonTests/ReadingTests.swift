@@ -13,9 +13,20 @@ import Testing
     state.details = [.example]
     state.hosts = [.alpha, .beta]
     state.coordinators = CoordinatorReport.examples
+    state.namespaces = .example
     state.standing = FleetStanding(
       isPaused: true, problem: "the store does not answer: look at the log",
       evictions: [.init(host: HostName("beta"), pattern: IdentifierPattern(trusted: "com.example.photos.*"))])
+  }
+
+  @Test func `coordinators with different namespaces are told apart, and a fleet without namespaces says so`() async {
+    let run = await World([]) { state in
+      state.coordinators = CoordinatorReport.examples
+      for index in state.coordinators.indices { state.coordinators[index].namespaces = index == 1 ? "0123" : nil }
+      state.namespaces = NamespaceReports([NamespaceReport(Namespace(""))])
+    }.baton("coordinators")
+    #expect(run.error.contains("the coordinators have different lists of namespaces"), "\(run.error)")
+    #expect(await World([]).baton("namespaces").error.contains("the fleet has no namespaces"))
   }
 
   @Test func `a fleet that needs nobody says so`() async {
@@ -39,6 +50,8 @@ import Testing
       ("hosts", ["hosts"]), ("hosts-json", ["hosts", "-o", "json"]), ("host", ["hosts", "beta"]),
       ("host-assumed", ["hosts", "alpha"]),
       ("coordinators", ["coordinators"]), ("coordinators-json", ["coordinators", "-o", "json"]),
+      ("namespaces", ["namespaces"]), ("namespaces-json", ["namespaces", "-o", "json"]),
+      ("namespaces-jsonl", ["namespaces", "-o", "jsonl"]),
       ("explain", ["explain", "com.example.gpu"]), ("explain-json", ["explain", "com.example.gpu", "-o", "json"]),
     ])
   func `output is golden`(name: String, arguments: [String]) async throws {

@@ -27,6 +27,11 @@ struct CoordinatorsCommand: AsyncParsableCommand, Sendable {
     let console = Console.current
     let coordinators = try await client.connect { try await $0.coordinators() }
     console.emit(options.output, list: coordinators.map { JSONValue($0) }) { coordinatorTable(coordinators, console) }
+    if Set(coordinators.filter { !$0.isEnded }.map(\.namespaces)).count > 1 {
+      console.note(
+        "the coordinators have different lists of namespaces, so quotas and the order of starting are not exact: give "
+          + "all of them the same 'namespaces' and 'limits.useHalfLife' in coordinator.yaml, and start them again")
+    }
   }
 }
 
@@ -42,6 +47,7 @@ extension JSONValue {
       "beatAgeMilliseconds": JSONValue(coordinator.beatAge.map { Int($0.nanoseconds / 1_000_000) }),
       "ended": .bool(coordinator.isEnded),
       "endedForSeconds": JSONValue(coordinator.endedFor.map { Int($0.components.seconds) }),
+      "namespaces": JSONValue(coordinator.namespaces),
     ]
   }
 }

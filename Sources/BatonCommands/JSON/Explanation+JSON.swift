@@ -18,6 +18,14 @@ extension JSONValue {
       "classesAhead": JSONValue(explanation.order?.classesAhead),
       "priority": JSONValue(explanation.record.priority.name),
       "countsAs": JSONValue(explanation.order.map { ($0.agedPriority ?? explanation.record.priority).name }),
+      "namespace": explanation.order?.namespace.map { namespace in
+        [
+          "prefix": JSONValue(namespace.prefix.isEmpty ? nil : namespace.prefix),
+          "weight": JSONValue(namespace.weight), "useSlotSeconds": JSONValue(Int(namespace.use.rounded())),
+          "useOfAllSlotSeconds": JSONValue(Int(namespace.useOfAll.rounded())),
+          "ahead": .array(namespace.ahead.map { $0.isEmpty ? .null : JSONValue($0) }),
+        ]
+      } ?? .null,
       "reservation": explanation.reservation.map { reservation in
         [
           "host": JSONValue(reservation.host.rawValue), "expectedAt": JSONValue(reservation.expectedAt),

@@ -52,7 +52,7 @@ struct ExplanationText {
 
   private var verdict: [String] {
     [style.bold("\(explanation.record.name):") + " " + sentence] + lastFailure
-      + (explanation.position.map { [$0.queueText] } ?? []) + order + reservation
+      + (explanation.position.map { [$0.queueText] } ?? []) + order + namespace + reservation
   }
 
   /// Why the last launch failed.
@@ -65,6 +65,12 @@ struct ExplanationText {
     guard let order = explanation.order else { return [] }
     let aged = order.agedPriority.map { ", which counts as \($0.name) because of the wait" } ?? ""
     return "priority \(explanation.record.priority.name)\(aged); \(order.text(at: item.now))".wrapped(to: width)
+  }
+
+  /// How its namespace stands among the others.
+  private var namespace: [String] {
+    guard let standing = explanation.order?.namespace else { return [] }
+    return standing.text.wrapped(to: width)
   }
 
   /// What the request has reserved.
@@ -178,5 +184,19 @@ extension Explanation.Order {
       ? use
       : use + "; \(counted(classesAhead, "class", plural: "classes")) with ready requests "
         + "\(classesAhead == 1 ? "goes" : "go") before it"
+  }
+}
+
+extension Explanation.NamespaceStanding {
+  /// The namespace, its use, and the namespaces that go before it.
+  fileprivate var text: String {
+    let share = useOfAll > 0 ? ", \(Int((use / useOfAll * 100).rounded())) % of all use" : ""
+    let hours = Int((use / 360).rounded())
+    let own =
+      (prefix.isEmpty ? "it belongs to no namespace (weight \(weight))" : "namespace \(prefix) (weight \(weight))")
+      + ": used \(hours / 10).\(hours % 10) slot-hours\(share)"
+    if ahead.isEmpty { return own + "; no namespace that waits with this priority goes before it" }
+    let names = ahead.map { $0.isEmpty ? "what belongs to no namespace" : $0 }.joined(separator: ", ")
+    return own + "; served less for their weight, so before it: \(names)"
   }
 }

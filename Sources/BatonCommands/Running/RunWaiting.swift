@@ -90,7 +90,7 @@ extension Explanation {
     let waits = lines.filter { line in
       switch Obstacle.Kind(rawValue: line.code) {
       case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .slotsInUse, .gpusInUse,
-        .givingWay:
+        .givingWay, .namespaceRunning, .namespaceSlots, .namespaceGPUs, .namespaceReserved:
         false
       case .noHostHasGPU: !lines.contains { $0.code == Obstacle.Kind.hostHasNoGPU.rawValue }
       default: true

@@ -164,7 +164,10 @@ extension Coordinator: OperatorAPI {
 
   private func own(_ record: RequestRecord, _ definition: Definition?, in fleet: FleetSnapshot) -> [Obstacle] {
     (record.waitsBecause.map { [$0] } ?? []) + (record.shards?.obstacle(to: record).map { [$0] } ?? [])
-      + (definition.map { fleet.dispatcher.fleetObstacles(for: $0).map(fleet.onWallClock) } ?? [])
+      + (definition.map {
+        let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
+        return fleet.dispatcher.fleetObstacles(for: $0, of: requirementClass).map(fleet.onWallClock)
+      } ?? [])
   }
 }
 

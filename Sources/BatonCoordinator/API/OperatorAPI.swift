@@ -78,6 +78,8 @@ package protocol OperatorAPI: Sendable {
   func hostReports() async throws -> [HostReport]
   /// The coordinators of the fleet, and those that ended in the last hour, in the order of their starts.
   func coordinators() async throws -> [CoordinatorReport]
+  /// The namespaces of the fleet, in the order of their prefixes, and first what belongs to none.
+  func namespaces() async throws -> NamespaceReports
   /// What keeps the fleet from working.
   func standing() async throws -> FleetStanding
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
@@ -327,11 +329,14 @@ package struct CoordinatorReport: Hashable, Sendable {
   package var isEnded: Bool
   /// How long ago it ended; nil if it has not, or if that is not known.
   package var endedFor: Duration?
+  /// What tells its list of namespaces from others; nil if it has none.
+  package var namespaces: String?
 
   package init(
     number: Int64, place: CoordinatorPlace, hosts: Int, isSteward: Bool, answers: Bool, beatAge: Duration? = nil,
-    isEnded: Bool = false, endedFor: Duration? = nil
+    isEnded: Bool = false, endedFor: Duration? = nil, namespaces: String? = nil
   ) {
+    self.namespaces = namespaces
     (self.number, self.place, self.hosts, self.isSteward) = (number, place, hosts, isSteward)
     (self.answers, self.beatAge, self.isEnded, self.endedFor) = (answers, beatAge, isEnded, endedFor)
   }
@@ -379,6 +384,25 @@ package struct Explanation: Hashable, Sendable {
     package var classesAhead = 0
     /// The priority that counts, because the first request of the class has waited long; nil if it is its own.
     package var agedPriority: Priority?
+    /// The standing of the request's namespace; nil if the fleet has no namespaces.
+    package var namespace: NamespaceStanding?
+  }
+
+  /// How much a namespace was served, and which ones go before it.
+  package struct NamespaceStanding: Hashable, Sendable {
+    /// Empty for what belongs to no namespace.
+    package var prefix: String
+    package var weight: Int
+    /// The use in slot-seconds, of which old ones count less, and that of all namespaces together.
+    package var use: Double
+    package var useOfAll: Double
+    /// The prefixes of the namespaces that wait with the same priority and were served less for their weights.
+    package var ahead: [String]
+
+    package init(prefix: String, weight: Int, use: Double, useOfAll: Double, ahead: [String]) {
+      (self.prefix, self.weight, self.use, self.useOfAll) = (prefix, weight, use, useOfAll)
+      self.ahead = ahead
+    }
   }
 
   /// A host that the request has reserved, because it has waited long and has found no room.

@@ -370,6 +370,11 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     }
   }
 
+  package func namespaces() async throws -> NamespaceReports {
+    NamespaceReports(
+      try await call { try await operators.namespaces(Baton_V1_Empty(), metadata: metadata, options: options) })
+  }
+
   package func coordinators() async throws -> [CoordinatorReport] {
     try await call { try await operators.coordinators(Baton_V1_Empty(), metadata: metadata, options: options) }
       .coordinators.map(CoordinatorReport.init)

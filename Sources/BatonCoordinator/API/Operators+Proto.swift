@@ -188,6 +188,7 @@ extension CoordinatorReport {
       ($0.isSteward, $0.answers, $0.isEnded) = (isSteward, answers, isEnded)
       if let beatAge { $0.beatAge = beatAge.nanoseconds }
       if let endedFor { $0.endedFor = endedFor.nanoseconds }
+      if let namespaces { $0.namespaces = namespaces }
     }
   }
 
@@ -198,7 +199,8 @@ extension CoordinatorReport {
     self.init(
       number: proto.number, place: place, hosts: Int(proto.hosts), isSteward: proto.isSteward, answers: proto.answers,
       beatAge: proto.hasBeatAge ? .nanoseconds(proto.beatAge) : nil, isEnded: proto.isEnded,
-      endedFor: proto.hasEndedFor ? .nanoseconds(proto.endedFor) : nil)
+      endedFor: proto.hasEndedFor ? .nanoseconds(proto.endedFor) : nil,
+      namespaces: proto.hasNamespaces ? proto.namespaces : nil)
   }
 }
 
@@ -236,6 +238,7 @@ extension Explanation {
       $0.hasRecentUse_p = order.hasRecentUse
       $0.classesAhead = Int64(order.classesAhead)
       if let priority = order.agedPriority { $0.countsAs = priority.name }
+      if let namespace = order.namespace { $0.namespace = namespace.proto }
     }
   }
 
@@ -297,7 +300,8 @@ extension Explanation {
         ? Order(
           lastUsedAt: proto.hasLastUsedAt ? Timestamp(nanoseconds: proto.lastUsedAt) : nil,
           hasRecentUse: proto.hasRecentUse_p, classesAhead: Int(proto.classesAhead),
-          agedPriority: proto.hasCountsAs ? Priority(name: proto.countsAs) : nil) : nil,
+          agedPriority: proto.hasCountsAs ? Priority(name: proto.countsAs) : nil,
+          namespace: proto.hasNamespace ? NamespaceStanding(proto.namespace) : nil) : nil,
       reservation: proto.hasReservedHost
         ? Reservation(
           host: HostName(proto.reservedHost), expectedAt: Timestamp(nanoseconds: proto.reservedUntil)) : nil)

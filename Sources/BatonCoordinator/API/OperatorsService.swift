@@ -324,6 +324,10 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering { try await api.verifyAudit().proto }
   }
 
+  func namespaces(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_NamespacesReply {
+    try await answering { try await api.namespaces().proto }
+  }
+
   func coordinators(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_CoordinatorsReply {
     try await answering {
       let coordinators = try await api.coordinators()

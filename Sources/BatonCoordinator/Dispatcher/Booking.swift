@@ -29,6 +29,11 @@ import BatonModel
 ///    after a patience, or at once, and another one is made. The patience doubles with each booking, so in the end it
 ///    is longer than the launches take, and no request is sent from host to host for ever.
 ///
+/// With namespaces, the classes of the namespace that was served least come before all that the second step says. Each
+/// start is use of its namespace, and the use of a namespace that waits decays to nothing, so its turn comes. A class
+/// with a booking goes before those of all namespaces, so the fourth step is as it is. Where a quota of the namespace
+/// is in the way, the namespace saves it for the class before the third step (`keepSavings`).
+///
 /// A higher priority may always take what is reserved. So without `ageAfter` a stream of requests of a higher priority
 /// keeps a request waiting for as long as it lasts.
 struct Booking: Hashable, Sendable {
@@ -79,6 +84,7 @@ extension Dispatcher {
     let priority = priority ?? definition.priority
     let stranger = Turn(
       requirementClass ?? RequirementClass(definition: DefinitionID(.max), priority: priority),
+      namespaceUse: ledger.share(of: rules.namespaces.prefix(of: definition.pattern), at: now.steady),
       hasRecentUse: Policy.hasRecentUse(lastUses[definition.pattern], at: now.steady), servedAt: turn, since: now.steady
     )
     return Asker(
@@ -92,6 +98,8 @@ extension Dispatcher {
     var turn = turn(of: booking.requirementClass)
     turn.servedAt = booking.servedAt
     turn.hasReservation = true
+    // No other namespace goes before it: what the class waits for would be taken again and again.
+    if !rules.namespaces.isEmpty { turn.namespaceUse = -1 }
     return turn
   }
 }

@@ -1,3 +1,5 @@
+package import BatonModel
+
 /// How the dispatcher chooses among hosts and among requests. Each value is a key of `coordinator.yaml`.
 package struct DispatchRules: Hashable, Sendable {
   package var placement = Placement.pack
@@ -7,6 +9,8 @@ package struct DispatchRules: Hashable, Sendable {
   /// How long a request waits until it reserves a host where room comes free soon, by the steady clock; `nil` if none
   /// does.
   package var reserveAfter: Duration? = .seconds(60)
+  /// The namespaces of the fleet, with their weights and quotas.
+  package var namespaces = Namespaces()
 
   package init() {}
 }

@@ -37,6 +37,9 @@ extension Dispatcher {
   /// Adds the time of a launch that has ended to the use of its definition and its host.
   mutating func charge(_ launch: RunningState, on host: HostName) {
     if let pattern = pattern(of: launch) { charge(launch, to: &use[pattern, default: DailyUse()]) }
+    if let definition = definitions[launch.requirementClass.definition] {
+      ledger.charge(now.steady - launch.startedSteady, of: definition, at: now.steady)
+    }
     let now = now.steady
     change(host) { $0.use.charge(now - launch.startedSteady, at: now) }
   }
@@ -52,7 +55,7 @@ extension Dispatcher {
       hosts[name]?.host.allowanceRefillsAt = isSpent ? DailyUse.refill(after: now.steady) : nil
       if isSpent { effects += expireAll(on: name, .allowanceSpent) }
     }
-    return effects + enforceAllowancesOfDefinitions()
+    return effects + enforceAllowancesOfDefinitions() + enforceAllowancesOfNamespaces()
   }
 
   private mutating func enforceAllowancesOfDefinitions() -> [Effect] {

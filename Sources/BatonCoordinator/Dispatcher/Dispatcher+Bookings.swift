@@ -15,6 +15,11 @@ extension Dispatcher {
     /// The hosts where its first request may not run, each with the time of the steady clock until which that is
     /// believed.
     var vetoes: [HostName: Timestamp] = [:]
+    /// How often quota of its namespace was saved for it in vain.
+    var savings = 0
+    /// When quota may be saved for it again, and how long that was not considered before.
+    var savesAt = Instant(nanoseconds: .min)
+    var savingPause = Duration.zero
 
     static let leastPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(60)
@@ -22,7 +27,7 @@ extension Dispatcher {
 
   /// How many hosts are examined in one tick for new bookings; about a millisecond. In a larger fleet a class is
   /// looked at in one of several ticks.
-  private static let hostsPerTick = 2_048
+  static let hostsPerTick = 2_048
 
   /// Where a class can book.
   private enum Chance {
@@ -41,6 +46,7 @@ extension Dispatcher {
     }
     for (_, host) in bookings.sorted(by: { $0.key < $1.key }) { expectSooner(on: host) }
     bookingBudget = min(bookingBudget + Self.hostsPerTick, max(Self.hostsPerTick, hosts.count))
+    if !rules.namespaces.isEmpty { keepSavings(reserveAfter) }
     guard ready.values.contains(where: { now.steady - $0.first.since >= reserveAfter }) else { return }
     for turn in turns where wantsBooking(turn.requirementClass, reserveAfter) {
       guard bookingBudget >= hosts.count else { return }
@@ -67,7 +73,7 @@ extension Dispatcher {
     let isItsRequest =
       booking.first.request == nil || waiting.first.request == nil || booking.first.request == waiting.first.request
     return isItsRequest && now.steady < booking.endsAt && now.steady - waiting.first.since >= reserveAfter
-      && !isVetoed(name, waiting) && fleetObstacles(for: definition).isEmpty
+      && !isVetoed(name, waiting) && fleetObstacles(for: definition, of: requirementClass).isEmpty
       && state.obstacles(for: definition, nil, requirementClass.priority).allSatisfy(\.mayClearSoon)
   }
 
@@ -127,12 +133,14 @@ extension Dispatcher {
     guard let definition = definitions[requirementClass.definition], let waiting = ready[requirementClass] else {
       return
     }
-    switch fleetObstacles(for: definition).isEmpty
+    switch fleetObstacles(for: definition, of: requirementClass).isEmpty
       ? chance(of: turn, definition, waiting) : .none(isBehindOthers: false)
     {
     case .starts: ready[requirementClass]?.longWait.looksAt = now.instant + LongWait.leastPause
     case .none(let isBehindOthers):
-      let pause = min(max(waiting.longWait.pause * 2, LongWait.leastPause), LongWait.longestPause)
+      // Nothing of its namespace that comes later may start while quota is saved for it, so it books as soon as it can.
+      let longest = isSavedFor(requirementClass) ? LongWait.leastPause : LongWait.longestPause
+      let pause = min(max(waiting.longWait.pause * 2, LongWait.leastPause), longest)
       ready[requirementClass]?.longWait.pause = isBehindOthers ? .zero : pause
       ready[requirementClass]?.longWait.looksAt = now.instant + (isBehindOthers ? LongWait.leastPause : pause)
       ready[requirementClass]?.longWait.isBehindOthers = isBehindOthers
@@ -207,7 +215,7 @@ extension Dispatcher {
 
 extension Obstacle {
   /// Whether the obstacle ends with launches, or with the connection of the worker.
-  fileprivate var mayClearSoon: Bool {
+  var mayClearSoon: Bool {
     [.slotsInUse, .gpusInUse, .givingWay, .reserved, .hostAway].contains(kind)
   }
 }

@@ -45,7 +45,7 @@ extension Dispatcher {
       }
       return (name, found ?? [])
     }
-    return (fleetObstacles(for: definition), byHost)
+    return (fleetObstacles(for: definition, of: requirementClass), byHost)
   }
 
   /// Every obstacle of one host, as in `obstacles`.
@@ -60,13 +60,15 @@ extension Dispatcher {
   }
 
   /// The obstacles that concern the whole fleet.
-  func fleetObstacles(for definition: Definition) -> [Obstacle] {
+  /// - Parameter requirementClass: the class of the request, if it is known.
+  func fleetObstacles(for definition: Definition, of requirementClass: RequirementClass? = nil) -> [Obstacle] {
     var found: [Obstacle] = []
     if isPaused { found.append(.fleetPaused) }
     if hosts.isEmpty { found.append(.noHosts) }
     if let limit = definition.maxRunning, runningByPattern[definition.pattern, default: 0] >= limit {
       found.append(.maxRunningReached(limit: limit))
     }
+    found += quotaObstacles(for: definition, of: requirementClass)
     if let spent = spentAllowance(of: definition) { found.append(spent) }
     if let gpu = definition.requirements.gpu, !hosts.isEmpty, !hosts.values.contains(where: { $0.host.couldOffer(gpu) })
     {
@@ -80,20 +82,27 @@ extension Dispatcher {
   package mutating func reserveReady(limit: Int) -> [Reservation] {
     var reservations: [Reservation] = []
     var left = limit
-    for requirementClass in turns.map(\.requirementClass) where left > 0 {
-      var made = reserve(requirementClass, count: left)
-      guard !made.isEmpty else { continue }
-      let before = ready[requirementClass].map {
-        Reservation.TurnBefore(servedAt: $0.servedAt, waitingSince: $0.waitingSince)
-      }
-      for index in made.indices { made[index].turnBefore = before }
-      turn += 1
-      ready[requirementClass]?.servedAt = turn
-      ready[requirementClass]?.waitingSince = now.instant
-      left -= made.reduce(0) { $0 + $1.places.count }
-      reservations += made
+    var turns = turns[...]
+    while left > 0, let first = turns.first {
+      let level = turns.prefix { $0.priority == first.priority }
+      turns = turns.dropFirst(level.count)
+      reservations += reserve(Array(level), &left) { $0.serve($1, count: $2) }
     }
     return reservations + reservationsForRelief()
+  }
+
+  /// Reserves places for a class in its turn.
+  private mutating func serve(_ requirementClass: RequirementClass, count: Int) -> [Reservation] {
+    var made = reserve(requirementClass, count: count)
+    guard !made.isEmpty else { return [] }
+    let before = ready[requirementClass].map {
+      Reservation.TurnBefore(servedAt: $0.servedAt, waitingSince: $0.waitingSince)
+    }
+    for index in made.indices { made[index].turnBefore = before }
+    turn += 1
+    ready[requirementClass]?.servedAt = turn
+    ready[requirementClass]?.waitingSince = now.instant
+    return made
   }
 
   /// Reserves places for at most `count` launches of a class, on the hosts that suit it best (`HostOffer`).
@@ -103,11 +112,12 @@ extension Dispatcher {
   package mutating func reserve(
     _ requirementClass: RequirementClass, _ identifier: JobIdentifier? = nil, by principal: String? = nil, count: Int
   ) -> [Reservation] {
-    guard let definition = definitions[requirementClass.definition], fleetObstacles(for: definition).isEmpty else {
-      return []
-    }
+    guard let definition = definitions[requirementClass.definition],
+      fleetObstacles(for: definition, of: requirementClass).isEmpty
+    else { return [] }
     var left = min(count, definition.maxRunning.map { $0 - runningByPattern[definition.pattern, default: 0] } ?? count)
     var offers = offers(for: definition, requirementClass)
+    left = min(left, ledger.room(for: definition))
     var taken: [(lease: HostLease, places: [[Int]])] = []
     while left > 0, let name = offers.popBest()?.host {
       if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
@@ -116,6 +126,8 @@ extension Dispatcher {
       else { continue }
       let gpus = takePlace(on: name, definition)
       left -= 1
+      // What is saved of a namespace's quota for another class stays free.
+      if left > 0, !quotaObstacles(for: definition, of: requirementClass).isEmpty { left = 0 }
       // The host that suits best usually suits best again.
       if let index = taken.lastIndex(where: { $0.lease == lease }) {
         taken[index].places.append(gpus)
@@ -145,6 +157,7 @@ extension Dispatcher {
   ) -> [Effect] {
     if let first { noteFirst(first, of: reservation.requirementClass) }
     noteForBooking(reservation, assignments, hasMore: hasMore, hasFitting: hasFitting ?? hasMore)
+    noteForSaving(reservation.requirementClass, hasStarted: !assignments.isEmpty, hasMore: hasMore)
     if hasMore, !(hasFitting ?? hasMore), assignments.count < max(1, reservation.places.count) { passOver(reservation) }
     if assignments.isEmpty, !(hasFitting ?? hasMore) { giveTurnBack(reservation) }
     if let definition = definitions[reservation.requirementClass.definition] {
@@ -215,8 +228,14 @@ extension Dispatcher {
 
   private mutating func free(_ gpus: [Int], on name: HostName, _ definition: Definition) {
     change(name) { $0.giveBack(definition.requirements.slots, gpus) }
-    let count = runningByPattern[definition.pattern, default: 0]
-    runningByPattern[definition.pattern] = count > 1 ? count - 1 : nil
+    count(-1, of: definition)
+  }
+
+  /// Counts launches of a definition that hold places, or do not any more if the number is negative.
+  mutating func count(_ launches: Int, of definition: Definition) {
+    let count = runningByPattern[definition.pattern, default: 0] + launches
+    runningByPattern[definition.pattern] = count > 0 ? count : nil
+    ledger.count(launches, of: definition)
   }
 }
 

@@ -107,7 +107,10 @@ extension Dispatcher {
       if !state.gpus.isEmpty { known.host.usedGPUs += state.gpus }
       known.noteForBooking(launch, slots: definition?.requirements.slots ?? 1)
     }
-    if let definition { runningByPattern[definition.pattern, default: 0] += 1 }
+    if let definition {
+      count(1, of: definition)
+      ledger.hold(definition.requirements.slots, of: definition, at: now.steady)
+    }
   }
 
   /// Forgets where the launch runs, and frees its slots and GPUs.
@@ -121,8 +124,9 @@ extension Dispatcher {
       known.giveBack(definition?.requirements.slots ?? 1, state.gpus)
       known.booking?.waitsFor[launch] = nil
     }
-    guard let pattern = definition?.pattern, let count = runningByPattern[pattern] else { return }
-    runningByPattern[pattern] = count > 1 ? count - 1 : nil
+    guard let definition else { return }
+    count(-1, of: definition)
+    ledger.hold(-definition.requirements.slots, of: definition, at: now.steady)
   }
 }
 

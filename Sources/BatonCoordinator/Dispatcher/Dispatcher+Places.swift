@@ -113,7 +113,7 @@ extension Dispatcher {
       state.host.usedSlots += definition.requirements.slots
       if !gpus.isEmpty { state.host.usedGPUs += gpus }
     }
-    runningByPattern[definition.pattern, default: 0] += 1
+    count(1, of: definition)
     return gpus
   }
 }

@@ -36,7 +36,7 @@ extension Dispatcher {
   /// The host and its launches that have to give way; nil if none has to, or none can.
   private func relief(for requirementClass: RequirementClass) -> (host: HostName, victims: [LaunchKey])? {
     guard let definition = definitions[requirementClass.definition], definition.kind == .continued,
-      fleetObstacles(for: definition).isEmpty
+      fleetObstacles(for: definition, of: requirementClass).isEmpty
     else { return nil }
     let candidates = hosts.values.filter { state in
       state.link == .attached && !isPassedOver(state.host.name, for: requirementClass)

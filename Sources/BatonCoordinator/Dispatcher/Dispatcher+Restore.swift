@@ -30,6 +30,7 @@ extension Dispatcher {
       effects += hear(record, isOwn: record.owner == fleet.epoch, running[record.name] ?? [], at: instant)
     }
     forgetOthers(than: records)
+    hearNamespaces(fleet.namespaces)
     for requirementClass in fleet.readyClasses {
       noteReady(requirementClass, first: fleet.firstReady[requirementClass])
     }

@@ -15,7 +15,9 @@ extension Dispatcher {
   package func turn(of requirementClass: RequirementClass) -> Turn {
     let state = ready[requirementClass]
     return Turn(
-      requirementClass, priority: agedPriority(of: requirementClass), hasRecentUse: hasRecentUse(requirementClass),
+      requirementClass, priority: agedPriority(of: requirementClass),
+      namespaceUse: ledger.share(of: prefix(of: requirementClass.definition), at: now.steady),
+      hasRecentUse: hasRecentUse(requirementClass),
       hasWaitedLong: state.map { now.instant - $0.waitingSince >= Turn.longestWait } ?? false,
       servedAt: state?.servedAt ?? turn, since: state?.first.since ?? now.steady)
   }
@@ -46,7 +48,9 @@ extension Dispatcher {
     // This is called for each submission, so the turns of other classes are computed only where they matter.
     return !ready.keys.contains { other in
       let priority = agedPriority(of: other)
-      return priority > own.priority || priority == own.priority && !own.goesFirst && turn(of: other).goesFirst
+      if priority != own.priority { return priority > own.priority }
+      if own.goesFirst, rules.namespaces.isEmpty { return false }
+      return turn(of: other).outranks(own)
     }
   }
 }

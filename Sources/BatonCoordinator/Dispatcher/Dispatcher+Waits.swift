@@ -52,7 +52,7 @@ extension Dispatcher {
   func waitReasons(
     for definition: Definition, _ priority: Priority, of requirementClass: RequirementClass? = nil
   ) -> [WaitReason] {
-    let fleet = fleetObstacles(for: definition).map { WaitReason($0.code) }
+    let fleet = fleetObstacles(for: definition, of: requirementClass).map { WaitReason($0.code) }
     var found = WaitReasons()
     for state in hosts.values {
       let obstacles = obstacles(on: state, for: definition, requirementClass, nil, priority)

@@ -51,6 +51,8 @@ package struct Dispatcher: Sendable {
   package internal(set) var now = Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 0))
   /// What has been used of the daily allowances of definitions, without the running launches.
   var use: [IdentifierPattern: DailyUse] = [:]
+  /// What namespaces hold and have used.
+  var ledger: NamespaceLedger
   /// What is known about how long batches take.
   var paces: [IdentifierPattern: Pace] = [:]
   /// How long the last launches of each definition took, as far as this coordinator has seen.
@@ -59,6 +61,8 @@ package struct Dispatcher: Sendable {
   var bookings: [RequirementClass: HostName] = [:]
   /// How many hosts may still be examined for new bookings.
   var bookingBudget = 0
+  /// How many hosts may still be examined for new savings of quotas.
+  var savingBudget = 0
   var waitWatch = WaitWatch()
   /// When a person last used each definition, on the steady clock.
   package internal(set) var lastUses: [IdentifierPattern: Timestamp] = [:]
@@ -67,6 +71,7 @@ package struct Dispatcher: Sendable {
 
   package init(leaseTerm: Duration, rules: DispatchRules = DispatchRules()) {
     (self.leaseTerm, self.rules) = (leaseTerm, rules)
+    ledger = NamespaceLedger(rules.namespaces)
   }
 
   package struct ReadyClass: Hashable, Sendable {

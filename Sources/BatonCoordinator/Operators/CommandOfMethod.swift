@@ -17,7 +17,7 @@ enum CommandOfMethod {
   /// Methods that are commands without their capital letter.
   private static let plain: Set = [
     "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
-    "Pause", "Prune", "Queue", "Remove",
+    "Namespaces", "Pause", "Prune", "Queue", "Remove",
     "Retry", "Show", "Submit", "Trace", "Watch",
   ]
 

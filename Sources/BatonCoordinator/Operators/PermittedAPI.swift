@@ -350,6 +350,17 @@ struct PermittedAPI: OperatorAPI {
 
   func coordinators() async throws -> [CoordinatorReport] { try await api.coordinators() }
 
+  /// A caller with patterns sees only the namespaces that its patterns cover.
+  func namespaces() async throws -> NamespaceReports {
+    var reports = try await api.namespaces()
+    reports.namespaces.removeAll { report in
+      guard caller.limits != nil else { return false }
+      let prefix = report.namespace.prefix
+      return prefix.isEmpty || !caller.covers(IdentifierPattern(trusted: prefix + ".*"))
+    }
+    return reports
+  }
+
   /// A caller with patterns hears only of the evictions that they cover.
   func standing() async throws -> FleetStanding {
     var standing = try await api.standing()

@@ -71,6 +71,44 @@ extension Obstacle.Kind {
         subject: .request,
         meaning: "As many shards of the request are in work as `work.spread` allows, so the next one waits for a lane.",
         text: "all {number} lanes of the request are in use", remedy: "wait, or: baton set IDENTIFIER spread=N")
+    case .namespaceRunning:
+      Row(
+        subject: .request,
+        meaning: "As many launches of its namespace run as the namespace's `quotas.running` allows.",
+        text: "as many launches of the namespace {namespace} run as its quota allows: {limit}",
+        remedy: "wait, or raise 'quotas.running' of the namespace in coordinator.yaml")
+    case .namespaceSlots:
+      Row(
+        subject: .request,
+        meaning:
+          "The launches of its namespace hold so many slots that with those of the request they would hold more than "
+          + "the namespace's `quotas.slots`. A request that needs more than the quota never starts.",
+        text: "it needs {needed}, and its namespace {namespace} holds {used} of {limit} slots",
+        remedy: "wait, or raise 'quotas.slots' of the namespace in coordinator.yaml")
+    case .namespaceGPUs:
+      Row(
+        subject: .request,
+        meaning:
+          "The launches of its namespace hold so many GPUs that with those of the request they would hold more than "
+          + "the namespace's `quotas.gpus`. A request that needs more than the quota never starts.",
+        text: "it needs {needed}, and its namespace {namespace} holds {used} of {limit} GPUs",
+        remedy: "wait, or raise 'quotas.gpus' of the namespace in coordinator.yaml")
+    case .namespaceAllowanceSpent:
+      Row(
+        subject: .request, expiry: .allowanceSpent,
+        meaning:
+          "The launches of its namespace have used up the namespace's `quotas.dailyAllowance`. A new day begins at "
+          + "midnight UTC.",
+        text: "the launch time of the day of its namespace {namespace} is used up",
+        remedy: "wait until it refills, or raise 'quotas.dailyAllowance' of the namespace in coordinator.yaml")
+    case .namespaceReserved:
+      Row(
+        subject: .request,
+        meaning:
+          "A request of its namespace that goes before this one has waited for longer than `limits.reserveAfter` for "
+          + "slots or GPUs of the namespace's quota, and what comes free of the quota is kept for that request.",
+        text: "what is free of the quota of its namespace {namespace} is kept for {pattern}, which has waited long",
+        remedy: "wait until that job has started, or submit with a higher '--priority'")
 
     // Obstacles of the fleet.
     case .fleetPaused:

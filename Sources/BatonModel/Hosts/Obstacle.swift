@@ -10,6 +10,7 @@ package struct Obstacle: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     // Obstacles of the request itself.
     case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent, lanesInUse
+    case namespaceRunning, namespaceSlots, namespaceGPUs, namespaceAllowanceSpent, namespaceReserved
     // Obstacles of the fleet.
     case fleetPaused, noHosts, noHostHasGPU, storeBusy
     // Obstacles of one host.
@@ -35,6 +36,11 @@ package struct Obstacle: Hashable, Sendable {
     case sandbox(SandboxLevel, why: String)
     /// The definition of the request that has reserved the host, and when it expects room.
     case reservation(IdentifierPattern, until: Timestamp)
+    /// A quota of a namespace: what the request needs of it, what is used, and the limit.
+    case quota(namespace: String, needed: Int, used: Int, limit: Int)
+    case namespace(String, until: Timestamp)
+    /// The definition of the request for which quota of the namespace is saved.
+    case saving(namespace: String, IdentifierPattern)
   }
 
   fileprivate init(_ kind: Kind, _ detail: Detail = .none) { (self.kind, self.detail) = (kind, detail) }
@@ -47,6 +53,22 @@ extension Obstacle {
   package static func waitsForLiveRequest(number: Int) -> Self { Self(.waitsForLiveRequest, .number(number)) }
   package static func maxRunningReached(limit: Int) -> Self { Self(.maxRunningReached, .number(limit)) }
   package static func allowanceSpent(refillsAt date: Timestamp) -> Self { Self(.allowanceSpent, .until(date)) }
+
+  package static func namespaceRunning(_ namespace: String, limit: Int) -> Self {
+    Self(.namespaceRunning, .quota(namespace: namespace, needed: 1, used: limit, limit: limit))
+  }
+  package static func namespaceSlots(_ namespace: String, needed: Int, used: Int, limit: Int) -> Self {
+    Self(.namespaceSlots, .quota(namespace: namespace, needed: needed, used: used, limit: limit))
+  }
+  package static func namespaceGPUs(_ namespace: String, needed: Int, used: Int, limit: Int) -> Self {
+    Self(.namespaceGPUs, .quota(namespace: namespace, needed: needed, used: used, limit: limit))
+  }
+  package static func namespaceAllowanceSpent(_ namespace: String, refillsAt date: Timestamp) -> Self {
+    Self(.namespaceAllowanceSpent, .namespace(namespace, until: date))
+  }
+  package static func namespaceReserved(_ namespace: String, for pattern: IdentifierPattern) -> Self {
+    Self(.namespaceReserved, .saving(namespace: namespace, pattern))
+  }
 
   package static func lanesInUse(of lanes: Int) -> Self { Self(.lanesInUse, .number(lanes)) }
 
@@ -127,8 +149,8 @@ extension Obstacle {
   package var clearsAt: Timestamp? {
     switch detail {
     case .until(let date): date
-    case .reservation(_, let date): date
-    case .none, .number, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox: nil
+    case .reservation(_, let date), .namespace(_, let date): date
+    case .none, .number, .quota, .saving, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox: nil
     }
   }
 
@@ -136,6 +158,9 @@ extension Obstacle {
   /// own wall clock is not moved.
   package func shifted(by offset: Duration) -> Obstacle {
     if case .reservation(let pattern, let date) = detail { return .reserved(for: pattern, until: date + offset) }
+    if case .namespace(let namespace, let date) = detail {
+      return Obstacle(kind, .namespace(namespace, until: date + offset))
+    }
     guard let date = clearsAt, !kind.row.isOnHostClock else { return self }
     return Obstacle(kind, .until(date + offset))
   }
@@ -163,6 +188,10 @@ extension Obstacle.Detail {
     case .veto(let veto): ["what": veto.what, "key": veto.key]
     case .sandbox(let level, let why): ["level": level.rawValue, "why": why]
     case .reservation(let pattern, _): ["pattern": pattern.rawValue]
+    case .quota(let namespace, let needed, let used, let limit):
+      ["namespace": namespace, "needed": "\(needed)", "used": "\(used)", "limit": "\(limit)"]
+    case .namespace(let namespace, _): ["namespace": namespace]
+    case .saving(let namespace, let pattern): ["namespace": namespace, "pattern": pattern.rawValue]
     }
   }
 }

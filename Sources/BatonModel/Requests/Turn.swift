@@ -5,6 +5,9 @@ package struct Turn: Hashable, Sendable, Comparable {
   /// The priority that counts: that of the class, or a higher one because its first request has waited long
   /// (`Priority.aged`).
   package var priority: Priority
+  /// The use of its namespace, of which old use counts less, divided by the weight: of the namespaces of one priority
+  /// the one that was served least goes first. The same for all classes where there are no namespaces.
+  package var namespaceUse: Double
   /// Whether a person used the definition during the last 24 hours (contract, row 25).
   package var hasRecentUse: Bool
   /// Whether the class has had ready requests for `longestWait` and none of them was started.
@@ -27,20 +30,25 @@ package struct Turn: Hashable, Sendable, Comparable {
   package static let useIsKeptEvery = Duration.seconds(300)
 
   package init(
-    _ requirementClass: RequirementClass, priority: Priority? = nil, hasRecentUse: Bool, hasWaitedLong: Bool = false,
-    hasReservation: Bool = false, servedAt: Int, since: Timestamp = Timestamp(nanoseconds: 0)
+    _ requirementClass: RequirementClass, priority: Priority? = nil, namespaceUse: Double = 0, hasRecentUse: Bool,
+    hasWaitedLong: Bool = false, hasReservation: Bool = false, servedAt: Int,
+    since: Timestamp = Timestamp(nanoseconds: 0)
   ) {
+    self.namespaceUse = namespaceUse
     (self.requirementClass, self.priority) = (requirementClass, priority ?? requirementClass.priority)
     (self.hasRecentUse, self.hasWaitedLong) = (hasRecentUse, hasWaitedLong)
     (self.hasReservation, self.servedAt, self.since) = (hasReservation, servedAt, since)
   }
 
-  /// Whether the class goes before other classes of its priority. Recent use never goes before a higher priority.
+  /// Whether the class goes before other classes of its priority and its namespace. Recent use never goes before a
+  /// higher priority.
   package var goesFirst: Bool { hasRecentUse || hasWaitedLong || hasReservation }
 
   /// Whether this class starts before `other`, whichever of them was served last.
   package func outranks(_ other: Turn) -> Bool {
-    priority != other.priority ? priority > other.priority : goesFirst && !other.goesFirst
+    if priority != other.priority { return priority > other.priority }
+    if namespaceUse != other.namespaceUse { return namespaceUse < other.namespaceUse }
+    return goesFirst && !other.goesFirst
   }
 
   package static func < (left: Self, right: Self) -> Bool {

@@ -1890,6 +1890,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Namespaces" metadata.
+        package enum Namespaces: Sendable {
+            /// Request type for "Namespaces".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Namespaces".
+            package typealias Output = Baton_V1_NamespacesReply
+            /// Descriptor for "Namespaces".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Namespaces",
+                type: .unary
+            )
+        }
         /// Namespace for "Standing" metadata.
         package enum Standing: Sendable {
             /// Request type for "Standing".
@@ -2063,6 +2076,7 @@ package enum Baton_V1_Operators: Sendable {
             RevokeCredential.descriptor,
             Audit.descriptor,
             Coordinators.descriptor,
+            Namespaces.descriptor,
             Standing.descriptor,
             FindHosts.descriptor,
             ExplainGroups.descriptor,
@@ -2782,6 +2796,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CoordinatorsReply>
+
+        /// Handle the "Namespaces" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The namespaces of the fleet, with what they use of their quotas.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_NamespacesReply` messages.
+        func namespaces(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_NamespacesReply>
 
         /// Handle the "Standing" method.
         ///
@@ -3655,6 +3687,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_Empty>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply>
+
+        /// Handle the "Namespaces" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The namespaces of the fleet, with what they use of their quotas.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_NamespacesReply` message.
+        func namespaces(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_NamespacesReply>
 
         /// Handle the "Standing" method.
         ///
@@ -4534,6 +4584,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_CoordinatorsReply
 
+        /// Handle the "Namespaces" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The namespaces of the fleet, with what they use of their quotas.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_NamespacesReply` to respond with.
+        func namespaces(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_NamespacesReply
+
         /// Handle the "Standing" method.
         ///
         /// > Source IDL Documentation:
@@ -5174,6 +5242,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Namespaces.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_NamespacesReply>(),
+            handler: { request, context in
+                try await self.namespaces(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Standing.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_StandingReply>(),
@@ -5734,6 +5813,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CoordinatorsReply> {
         let response = try await self.coordinators(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func namespaces(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_NamespacesReply> {
+        let response = try await self.namespaces(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -6408,6 +6498,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply> {
         return GRPCCore.ServerResponse<Baton_V1_CoordinatorsReply>(
             message: try await self.coordinators(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func namespaces(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_NamespacesReply> {
+        return GRPCCore.ServerResponse<Baton_V1_NamespacesReply>(
+            message: try await self.namespaces(
                 request: request.message,
                 context: context
             ),
@@ -7450,6 +7553,29 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CoordinatorsReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CoordinatorsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Namespaces" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The namespaces of the fleet, with what they use of their quotas.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_NamespacesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func namespaces<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_NamespacesReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NamespacesReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Standing" method.
@@ -9025,6 +9151,40 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "Namespaces" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The namespaces of the fleet, with what they use of their quotas.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_NamespacesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func namespaces<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_NamespacesReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NamespacesReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Namespaces.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "Standing" method.
         ///
         /// > Source IDL Documentation:
@@ -10478,6 +10638,35 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_CoordinatorsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Namespaces" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The namespaces of the fleet, with what they use of their quotas.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func namespaces<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NamespacesReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.namespaces(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_NamespacesReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -12048,6 +12237,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.coordinators(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Namespaces" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The namespaces of the fleet, with what they use of their quotas.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func namespaces<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NamespacesReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.namespaces(
             request: request,
             options: options,
             onResponse: handleResponse

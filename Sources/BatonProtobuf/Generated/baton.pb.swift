@@ -3410,6 +3410,16 @@ package nonisolated struct Baton_V1_CoordinatorsReply: Sendable {
     /// Clears the value of `endedFor`. Subsequent reads from it will return its default value.
     package mutating func clearEndedFor() {self._endedFor = nil}
 
+    /// What tells its list of namespaces from others; not set if it has none.
+    package var namespaces: String {
+      get {_namespaces ?? String()}
+      set {_namespaces = newValue}
+    }
+    /// Returns true if `namespaces` has been explicitly set.
+    package var hasNamespaces: Bool {self._namespaces != nil}
+    /// Clears the value of `namespaces`. Subsequent reads from it will return its default value.
+    package mutating func clearNamespaces() {self._namespaces = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
@@ -3418,6 +3428,134 @@ package nonisolated struct Baton_V1_CoordinatorsReply: Sendable {
     fileprivate var _https: String? = nil
     fileprivate var _beatAge: Int64? = nil
     fileprivate var _endedFor: Int64? = nil
+    fileprivate var _namespaces: String? = nil
+  }
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_NamespacesReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var namespaces: [Baton_V1_NamespacesReply.Namespace] = []
+
+  /// After how many nanoseconds a use counts half.
+  package var halfLife: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  /// What a namespace has of one thing, and its quota.
+  package nonisolated struct Amount: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var used: Int64 = 0
+
+    package var limit: Int64 {
+      get {_limit ?? 0}
+      set {_limit = newValue}
+    }
+    /// Returns true if `limit` has been explicitly set.
+    package var hasLimit: Bool {self._limit != nil}
+    /// Clears the value of `limit`. Subsequent reads from it will return its default value.
+    package mutating func clearLimit() {self._limit = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _limit: Int64? = nil
+  }
+
+  package nonisolated struct Namespace: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    /// Empty for what belongs to no namespace.
+    package var prefix: String = String()
+
+    package var owner: String {
+      get {_owner ?? String()}
+      set {_owner = newValue}
+    }
+    /// Returns true if `owner` has been explicitly set.
+    package var hasOwner: Bool {self._owner != nil}
+    /// Clears the value of `owner`. Subsequent reads from it will return its default value.
+    package mutating func clearOwner() {self._owner = nil}
+
+    package var weight: Int64 = 0
+
+    /// Slot-seconds, of which old ones count less. Not set if the fleet has no namespaces.
+    package var use: Double {
+      get {_use ?? 0}
+      set {_use = newValue}
+    }
+    /// Returns true if `use` has been explicitly set.
+    package var hasUse: Bool {self._use != nil}
+    /// Clears the value of `use`. Subsequent reads from it will return its default value.
+    package mutating func clearUse() {self._use = nil}
+
+    package var pending: Baton_V1_NamespacesReply.Amount {
+      get {_pending ?? Baton_V1_NamespacesReply.Amount()}
+      set {_pending = newValue}
+    }
+    /// Returns true if `pending` has been explicitly set.
+    package var hasPending: Bool {self._pending != nil}
+    /// Clears the value of `pending`. Subsequent reads from it will return its default value.
+    package mutating func clearPending() {self._pending = nil}
+
+    package var running: Baton_V1_NamespacesReply.Amount {
+      get {_running ?? Baton_V1_NamespacesReply.Amount()}
+      set {_running = newValue}
+    }
+    /// Returns true if `running` has been explicitly set.
+    package var hasRunning: Bool {self._running != nil}
+    /// Clears the value of `running`. Subsequent reads from it will return its default value.
+    package mutating func clearRunning() {self._running = nil}
+
+    package var slots: Baton_V1_NamespacesReply.Amount {
+      get {_slots ?? Baton_V1_NamespacesReply.Amount()}
+      set {_slots = newValue}
+    }
+    /// Returns true if `slots` has been explicitly set.
+    package var hasSlots: Bool {self._slots != nil}
+    /// Clears the value of `slots`. Subsequent reads from it will return its default value.
+    package mutating func clearSlots() {self._slots = nil}
+
+    package var gpus: Baton_V1_NamespacesReply.Amount {
+      get {_gpus ?? Baton_V1_NamespacesReply.Amount()}
+      set {_gpus = newValue}
+    }
+    /// Returns true if `gpus` has been explicitly set.
+    package var hasGpus: Bool {self._gpus != nil}
+    /// Clears the value of `gpus`. Subsequent reads from it will return its default value.
+    package mutating func clearGpus() {self._gpus = nil}
+
+    /// Nanoseconds of launches on this day.
+    package var day: Baton_V1_NamespacesReply.Amount {
+      get {_day ?? Baton_V1_NamespacesReply.Amount()}
+      set {_day = newValue}
+    }
+    /// Returns true if `day` has been explicitly set.
+    package var hasDay: Bool {self._day != nil}
+    /// Clears the value of `day`. Subsequent reads from it will return its default value.
+    package mutating func clearDay() {self._day = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _owner: String? = nil
+    fileprivate var _use: Double? = nil
+    fileprivate var _pending: Baton_V1_NamespacesReply.Amount? = nil
+    fileprivate var _running: Baton_V1_NamespacesReply.Amount? = nil
+    fileprivate var _slots: Baton_V1_NamespacesReply.Amount? = nil
+    fileprivate var _gpus: Baton_V1_NamespacesReply.Amount? = nil
+    fileprivate var _day: Baton_V1_NamespacesReply.Amount? = nil
   }
 
   package init() {}
@@ -3506,7 +3644,40 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   /// Clears the value of `reservedUntil`. Subsequent reads from it will return its default value.
   package mutating func clearReservedUntil() {self._reservedUntil = nil}
 
+  package var namespace: Baton_V1_ExplainReply.Namespace {
+    get {_namespace ?? Baton_V1_ExplainReply.Namespace()}
+    set {_namespace = newValue}
+  }
+  /// Returns true if `namespace` has been explicitly set.
+  package var hasNamespace: Bool {self._namespace != nil}
+  /// Clears the value of `namespace`. Subsequent reads from it will return its default value.
+  package mutating func clearNamespace() {self._namespace = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  /// The standing of the request's namespace, if the fleet has namespaces and the request is pending.
+  package nonisolated struct Namespace: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    /// Empty if the request belongs to none.
+    package var prefix: String = String()
+
+    package var weight: Int64 = 0
+
+    /// Its use in slot-seconds, and that of all namespaces together.
+    package var use: Double = 0
+
+    package var useOfAll: Double = 0
+
+    /// The namespaces that wait with the same priority and go before it.
+    package var ahead: [String] = []
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
 
   package init() {}
 
@@ -3517,6 +3688,7 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   fileprivate var _countsAs: String? = nil
   fileprivate var _reservedHost: String? = nil
   fileprivate var _reservedUntil: Int64? = nil
+  fileprivate var _namespace: Baton_V1_ExplainReply.Namespace? = nil
 }
 
 package nonisolated struct Baton_V1_Obstacle: Sendable {
@@ -3855,30 +4027,42 @@ package nonisolated struct Baton_V1_FindHostsReply: Sendable {
   fileprivate var _total: Int64? = nil
 }
 
-package nonisolated struct Baton_V1_ExplainGroupsReply: Sendable {
+package nonisolated struct Baton_V1_ExplainGroupsReply: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// Everything except the obstacles of hosts. It has the obstacles of the first host of each group.
   package var explanation: Baton_V1_ExplainReply {
-    get {_explanation ?? Baton_V1_ExplainReply()}
-    set {_explanation = newValue}
+    get {_storage._explanation ?? Baton_V1_ExplainReply()}
+    set {_uniqueStorage()._explanation = newValue}
   }
   /// Returns true if `explanation` has been explicitly set.
-  package var hasExplanation: Bool {self._explanation != nil}
+  package var hasExplanation: Bool {_storage._explanation != nil}
   /// Clears the value of `explanation`. Subsequent reads from it will return its default value.
-  package mutating func clearExplanation() {self._explanation = nil}
+  package mutating func clearExplanation() {_uniqueStorage()._explanation = nil}
 
   /// How many hosts there are.
-  package var hosts: Int64 = 0
+  package var hosts: Int64 {
+    get {_storage._hosts}
+    set {_uniqueStorage()._hosts = newValue}
+  }
 
-  package var rows: [Baton_V1_ExplainGroupsReply.Row] = []
+  package var rows: [Baton_V1_ExplainGroupsReply.Row] {
+    get {_storage._rows}
+    set {_uniqueStorage()._rows = newValue}
+  }
 
   /// The groups that are nearest to taking the request, and how many others there are.
-  package var groups: [Baton_V1_ExplainGroupsReply.Group] = []
+  package var groups: [Baton_V1_ExplainGroupsReply.Group] {
+    get {_storage._groups}
+    set {_uniqueStorage()._groups = newValue}
+  }
 
-  package var moreGroups: Int64 = 0
+  package var moreGroups: Int64 {
+    get {_storage._moreGroups}
+    set {_uniqueStorage()._moreGroups = newValue}
+  }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -3918,7 +4102,7 @@ package nonisolated struct Baton_V1_ExplainGroupsReply: Sendable {
 
   package init() {}
 
-  fileprivate var _explanation: Baton_V1_ExplainReply? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct Baton_V1_HostHistoryRequest: Sendable {
@@ -9789,7 +9973,7 @@ nonisolated extension Baton_V1_CoordinatorsReply: SwiftProtobuf.Message, SwiftPr
 
 nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_CoordinatorsReply.protoMessageName + ".Coordinator"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}name\0\u{1}version\0\u{1}workers\0\u{1}operators\0\u{1}https\0\u{1}hosts\0\u{3}is_steward\0\u{1}answers\0\u{3}beat_age\0\u{3}is_ended\0\u{3}ended_for\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}name\0\u{1}version\0\u{1}workers\0\u{1}operators\0\u{1}https\0\u{1}hosts\0\u{3}is_steward\0\u{1}answers\0\u{3}beat_age\0\u{3}is_ended\0\u{3}ended_for\0\u{1}namespaces\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9809,6 +9993,7 @@ nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Mess
       case 10: try { try decoder.decodeSingularInt64Field(value: &self._beatAge) }()
       case 11: try { try decoder.decodeSingularBoolField(value: &self.isEnded) }()
       case 12: try { try decoder.decodeSingularInt64Field(value: &self._endedFor) }()
+      case 13: try { try decoder.decodeSingularStringField(value: &self._namespaces) }()
       default: break
       }
     }
@@ -9855,6 +10040,9 @@ nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Mess
     try { if let v = self._endedFor {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 12)
     } }()
+    try { if let v = self._namespaces {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 13)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -9871,6 +10059,155 @@ nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Mess
     if lhs._beatAge != rhs._beatAge {return false}
     if lhs.isEnded != rhs.isEnded {return false}
     if lhs._endedFor != rhs._endedFor {return false}
+    if lhs._namespaces != rhs._namespaces {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_NamespacesReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".NamespacesReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}namespaces\0\u{3}half_life\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.namespaces) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.halfLife) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.namespaces.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.namespaces, fieldNumber: 1)
+    }
+    if self.halfLife != 0 {
+      try visitor.visitSingularInt64Field(value: self.halfLife, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_NamespacesReply, rhs: Baton_V1_NamespacesReply) -> Bool {
+    if lhs.namespaces != rhs.namespaces {return false}
+    if lhs.halfLife != rhs.halfLife {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_NamespacesReply.Amount: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_NamespacesReply.protoMessageName + ".Amount"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}used\0\u{1}limit\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.used) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._limit) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.used != 0 {
+      try visitor.visitSingularInt64Field(value: self.used, fieldNumber: 1)
+    }
+    try { if let v = self._limit {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_NamespacesReply.Amount, rhs: Baton_V1_NamespacesReply.Amount) -> Bool {
+    if lhs.used != rhs.used {return false}
+    if lhs._limit != rhs._limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_NamespacesReply.Namespace: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_NamespacesReply.protoMessageName + ".Namespace"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}prefix\0\u{1}owner\0\u{1}weight\0\u{1}use\0\u{1}pending\0\u{1}running\0\u{1}slots\0\u{1}gpus\0\u{1}day\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.prefix) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._owner) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.weight) }()
+      case 4: try { try decoder.decodeSingularDoubleField(value: &self._use) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._pending) }()
+      case 6: try { try decoder.decodeSingularMessageField(value: &self._running) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._slots) }()
+      case 8: try { try decoder.decodeSingularMessageField(value: &self._gpus) }()
+      case 9: try { try decoder.decodeSingularMessageField(value: &self._day) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.prefix.isEmpty {
+      try visitor.visitSingularStringField(value: self.prefix, fieldNumber: 1)
+    }
+    try { if let v = self._owner {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    if self.weight != 0 {
+      try visitor.visitSingularInt64Field(value: self.weight, fieldNumber: 3)
+    }
+    try { if let v = self._use {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._pending {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._running {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._slots {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._gpus {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._day {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_NamespacesReply.Namespace, rhs: Baton_V1_NamespacesReply.Namespace) -> Bool {
+    if lhs.prefix != rhs.prefix {return false}
+    if lhs._owner != rhs._owner {return false}
+    if lhs.weight != rhs.weight {return false}
+    if lhs._use != rhs._use {return false}
+    if lhs._pending != rhs._pending {return false}
+    if lhs._running != rhs._running {return false}
+    if lhs._slots != rhs._slots {return false}
+    if lhs._gpus != rhs._gpus {return false}
+    if lhs._day != rhs._day {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9878,7 +10215,7 @@ nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Mess
 
 nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ExplainReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0\u{1}advice\0\u{3}last_used_at\0\u{3}has_recent_use\0\u{3}classes_ahead\0\u{3}counts_as\0\u{3}reserved_host\0\u{3}reserved_until\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0\u{1}advice\0\u{3}last_used_at\0\u{3}has_recent_use\0\u{3}classes_ahead\0\u{3}counts_as\0\u{3}reserved_host\0\u{3}reserved_until\0\u{1}namespace\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9897,6 +10234,7 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
       case 9: try { try decoder.decodeSingularStringField(value: &self._countsAs) }()
       case 10: try { try decoder.decodeSingularStringField(value: &self._reservedHost) }()
       case 11: try { try decoder.decodeSingularInt64Field(value: &self._reservedUntil) }()
+      case 12: try { try decoder.decodeSingularMessageField(value: &self._namespace) }()
       default: break
       }
     }
@@ -9940,6 +10278,9 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     try { if let v = self._reservedUntil {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 11)
     } }()
+    try { if let v = self._namespace {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -9955,6 +10296,57 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if lhs._countsAs != rhs._countsAs {return false}
     if lhs._reservedHost != rhs._reservedHost {return false}
     if lhs._reservedUntil != rhs._reservedUntil {return false}
+    if lhs._namespace != rhs._namespace {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ExplainReply.Namespace: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_ExplainReply.protoMessageName + ".Namespace"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}prefix\0\u{1}weight\0\u{1}use\0\u{3}use_of_all\0\u{1}ahead\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.prefix) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.weight) }()
+      case 3: try { try decoder.decodeSingularDoubleField(value: &self.use) }()
+      case 4: try { try decoder.decodeSingularDoubleField(value: &self.useOfAll) }()
+      case 5: try { try decoder.decodeRepeatedStringField(value: &self.ahead) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.prefix.isEmpty {
+      try visitor.visitSingularStringField(value: self.prefix, fieldNumber: 1)
+    }
+    if self.weight != 0 {
+      try visitor.visitSingularInt64Field(value: self.weight, fieldNumber: 2)
+    }
+    if self.use.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.use, fieldNumber: 3)
+    }
+    if self.useOfAll.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.useOfAll, fieldNumber: 4)
+    }
+    if !self.ahead.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.ahead, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ExplainReply.Namespace, rhs: Baton_V1_ExplainReply.Namespace) -> Bool {
+    if lhs.prefix != rhs.prefix {return false}
+    if lhs.weight != rhs.weight {return false}
+    if lhs.use != rhs.use {return false}
+    if lhs.useOfAll != rhs.useOfAll {return false}
+    if lhs.ahead != rhs.ahead {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -10482,51 +10874,95 @@ nonisolated extension Baton_V1_ExplainGroupsReply: SwiftProtobuf.Message, SwiftP
   package static let protoMessageName: String = _protobuf_package + ".ExplainGroupsReply"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}explanation\0\u{1}hosts\0\u{1}rows\0\u{1}groups\0\u{3}more_groups\0")
 
+  fileprivate class _StorageClass {
+    var _explanation: Baton_V1_ExplainReply? = nil
+    var _hosts: Int64 = 0
+    var _rows: [Baton_V1_ExplainGroupsReply.Row] = []
+    var _groups: [Baton_V1_ExplainGroupsReply.Group] = []
+    var _moreGroups: Int64 = 0
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _explanation = source._explanation
+      _hosts = source._hosts
+      _rows = source._rows
+      _groups = source._groups
+      _moreGroups = source._moreGroups
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._explanation) }()
-      case 2: try { try decoder.decodeSingularInt64Field(value: &self.hosts) }()
-      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.rows) }()
-      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.groups) }()
-      case 5: try { try decoder.decodeSingularInt64Field(value: &self.moreGroups) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._explanation) }()
+        case 2: try { try decoder.decodeSingularInt64Field(value: &_storage._hosts) }()
+        case 3: try { try decoder.decodeRepeatedMessageField(value: &_storage._rows) }()
+        case 4: try { try decoder.decodeRepeatedMessageField(value: &_storage._groups) }()
+        case 5: try { try decoder.decodeSingularInt64Field(value: &_storage._moreGroups) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._explanation {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if self.hosts != 0 {
-      try visitor.visitSingularInt64Field(value: self.hosts, fieldNumber: 2)
-    }
-    if !self.rows.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.rows, fieldNumber: 3)
-    }
-    if !self.groups.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.groups, fieldNumber: 4)
-    }
-    if self.moreGroups != 0 {
-      try visitor.visitSingularInt64Field(value: self.moreGroups, fieldNumber: 5)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._explanation {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if _storage._hosts != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._hosts, fieldNumber: 2)
+      }
+      if !_storage._rows.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._rows, fieldNumber: 3)
+      }
+      if !_storage._groups.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._groups, fieldNumber: 4)
+      }
+      if _storage._moreGroups != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._moreGroups, fieldNumber: 5)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_ExplainGroupsReply, rhs: Baton_V1_ExplainGroupsReply) -> Bool {
-    if lhs._explanation != rhs._explanation {return false}
-    if lhs.hosts != rhs.hosts {return false}
-    if lhs.rows != rhs.rows {return false}
-    if lhs.groups != rhs.groups {return false}
-    if lhs.moreGroups != rhs.moreGroups {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._explanation != rhs_storage._explanation {return false}
+        if _storage._hosts != rhs_storage._hosts {return false}
+        if _storage._rows != rhs_storage._rows {return false}
+        if _storage._groups != rhs_storage._groups {return false}
+        if _storage._moreGroups != rhs_storage._moreGroups {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

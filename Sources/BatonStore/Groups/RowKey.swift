@@ -3,9 +3,9 @@ package import BatonModel
 /// What a write has to lock and load before it is decided, where several coordinators write to one database.
 ///
 /// A group of writes locks its rows in one order, so that two groups never wait for each other: the rows of
-/// coordinators, then identifiers, requests, patterns, hosts, identities, credentials and the audit log, each by their
-/// numbers. A verb names each key where it first reads or writes such a row (`Verbs.need`). If the group has not loaded
-/// it, the group begins again with it.
+/// coordinators, then identifiers, requests, patterns, namespaces, hosts, identities, credentials and the audit log,
+/// each by their numbers. A verb names each key where it first reads or writes such a row (`Verbs.need`). If the group
+/// has not loaded it, the group begins again with it.
 enum RowKey: Hashable {
   /// The rows of all coordinators: no other coordinator writes anything at the same time. For rare writes that concern
   /// the whole store.
@@ -59,6 +59,12 @@ enum RowKey: Hashable {
   case versions(Int64)
   /// All patterns, definitions and shares.
   case allDefinitions
+  /// What all coordinators have counted for all namespaces. It is read and not locked.
+  case namespaces
+  /// As `namespaces`, and no other group decides by the quotas of this one at the same time.
+  case lockedNamespace(String)
+  /// All launches that run, and their requests. They are read and not locked.
+  case allRunning
   /// The host with this name or number, and its evictions.
   case host(HostName)
   case hostRow(Int64)
@@ -129,9 +135,11 @@ struct HeldRows {
     case .pattern(let id): return keys.contains(.lockedPattern(id)) || keys.contains(.allDefinitions)
     case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
-    case .everything, .tenures, .identifier, .ready, .due, .launchesOn, .unfinished, .unfinishedOf, .exampleOf,
-      .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities, .credentials, .audit,
-      .oldAudit:
+    case .namespaces: return keys.contains { if case .lockedNamespace = $0 { true } else { false } }
+    case .lockedNamespace: return keys.contains(.everything) && keys.contains(.namespaces)
+    case .everything, .tenures, .allRunning, .identifier, .ready, .due, .launchesOn, .unfinished, .unfinishedOf,
+      .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
+      .credentials, .audit, .oldAudit:
       return false
     }
   }

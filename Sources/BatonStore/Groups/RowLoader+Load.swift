@@ -91,6 +91,8 @@ extension RowLoader {
     let lockedHosts = hosts.takeNew()
     if !lockedHosts.isEmpty { load("eviction", "host IN ?1", .integers(lockedHosts)) }
     for key in keys { load(key) }
+    // Several keys name the same rows.
+    if keys.contains(where: \.namesNamespaces) { load("namespace_share", "0 = 0") }
     loadContents()
     if !patterns.isEmpty { loadPatterns("IN ?1", .integers(Array(patterns))) }
     askNewNumbers()
@@ -187,7 +189,7 @@ extension RowLoader {
     case .host:
       let name = column("name", of: "host")
       for row in found { held.keys.insert(.host(HostName(row[name].string))) }
-    case .coordinator, .pattern, .identities, .credentials, .audit: break
+    case .coordinator, .pattern, .namespace, .identities, .credentials, .audit: break
     }
   }
 
@@ -211,6 +213,9 @@ extension RowLoader {
   private mutating func load(_ key: RowKey) {
     switch key {
     case .allDefinitions: for table in ["pattern", "definition", "share"] { load(table, "0 = 0") }
+    case .allRunning:
+      load("launch", "ended_at IS NULL")
+      load("request", "id IN (SELECT l.request FROM launch l WHERE l.ended_at IS NULL)")
     case .identities: for table in ["invitation", "certificate", "waiting_host"] { load(table, "0 = 0") }
     case .credentials: load("credential", "0 = 0")
     case .audit: load("audit_head", "0 = 0")
@@ -226,7 +231,8 @@ extension RowLoader {
     case .conditions(let host, let last):
       load("condition_change", "host = ?1 AND number <= ?2", .integer(host), .integer(last))
     case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .unfinished,
-      .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .definition, .host, .hostRow, .orphans, .exampleOf,
+      .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
+      .hostRow, .orphans, .exampleOf,
       .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards:
       break
     }
@@ -263,4 +269,11 @@ extension RowLoader {
 
   /// The requests of the keys that `request` picks.
   private func numbers(_ request: (RowKey) -> RequestID?) -> [Int64] { keys.compactMap { request($0)?.rawValue } }
+}
+
+extension RowKey {
+  /// Whether the key names what is counted for namespaces.
+  fileprivate var namesNamespaces: Bool {
+    if case .lockedNamespace = self { true } else { self == .namespaces }
+  }
 }

@@ -185,8 +185,8 @@ extension RowKey {
     case .everything, .tenures, .launchesOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards: true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
       .spread,
-      .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions, .host,
-      .hostRow, .conditions,
+      .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions,
+      .namespaces, .lockedNamespace, .allRunning, .host, .hostRow, .conditions,
       .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:
       false
     }

@@ -163,6 +163,25 @@ enum PostgresSchema {
       """,
     ],
     ["ALTER TABLE output ADD COLUMN IF NOT EXISTS taken_at bigint"],
+    // Namespaces. What an earlier version writes meanwhile is counted when its coordinator ends.
+    [
+      """
+      CREATE TABLE IF NOT EXISTS namespace_share (
+        namespace text COLLATE "C" NOT NULL,
+        coordinator bigint NOT NULL,
+        pending bigint NOT NULL,
+        running bigint NOT NULL,
+        slots bigint NOT NULL,
+        gpus bigint NOT NULL,
+        use_day bigint NOT NULL,
+        used bigint NOT NULL CHECK (used >= 0),
+        served bigint NOT NULL CHECK (served >= 0),
+        served_at bigint NOT NULL,
+        PRIMARY KEY (namespace, coordinator)
+      ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "ALTER TABLE coordinator ADD COLUMN IF NOT EXISTS namespaces text COLLATE \"C\"",
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

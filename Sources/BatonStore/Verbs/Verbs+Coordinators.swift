@@ -48,6 +48,8 @@ package struct CoordinatorRecord: Hashable, Sendable {
   package var isEnded: Bool
   /// When it ended, on the steady clock; `nil` if it has not, or if no clock was stored then.
   package var endedAt: Timestamp?
+  /// What tells its list of namespaces from others (`Namespaces.digest`); `nil` if it has none.
+  package var namespaces: String?
 }
 
 extension Verbs {
@@ -90,7 +92,8 @@ extension Verbs {
         place: CoordinatorPlace(
           name: row.text(1), version: row.text(2), workers: row.text(3), operators: row.optionalText(4),
           https: row.optionalText(5)),
-        hosts: row.int(6), isSteward: row.bool(7), isEnded: row.bool(8), endedAt: row.optionalTime(9))
+        hosts: row.int(6), isSteward: row.bool(7), isEnded: row.bool(8), endedAt: row.optionalTime(9),
+        namespaces: row.optionalText(10))
     }
     return rows.sorted { $0.epoch < $1.epoch }
   }
@@ -133,6 +136,7 @@ extension Verbs {
     try prepare(.settle).run()
     let pending = try prepare(.ownPending).first(epoch) { $0.int(0) } ?? 0
     pendingChange = pending - (tenure?.pending ?? 0)
+    try recountNamespaces(at: epoch)
   }
 }
 
@@ -154,7 +158,7 @@ extension Query {
     """
     SELECT c.epoch, c.name, c.version, c.address, c.operators, c.https,
       (SELECT count(*) FROM host h WHERE h.owner = c.epoch AND h.incarnation IS NOT NULL),
-      coalesce(s.steward, 0) = c.epoch, c.is_ended, c.ended_at
+      coalesce(s.steward, 0) = c.epoch, c.is_ended, c.ended_at, c.namespaces
     FROM coordinator c, store s WHERE s.id = 1 AND (c.is_ended = 0 OR c.ended_at >= ?)
     ORDER BY c.is_ended, c.epoch DESC LIMIT 100
     """)

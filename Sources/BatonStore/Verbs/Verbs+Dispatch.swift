@@ -136,13 +136,19 @@ extension Verbs {
     return answer
   }
 
-  /// How many more launches of the definition may run in the whole fleet (`maxRunning`), whichever coordinator has
-  /// started the others.
+  /// How many more launches of the definition may run in the whole fleet (`maxRunning`, and the quotas of its
+  /// namespace), whichever coordinator has started the others.
   func room(for id: DefinitionID) throws -> Int {
     let known = try knownDefinition(id)
-    guard let limit = known.definition.maxRunning else { return .max }
-    try need(.lockedPattern(known.pattern))
-    return max(0, limit - (try pattern(known.pattern).counts[.running]))
+    let room = try roomInNamespace(for: known.definition)
+    guard let limit = known.definition.maxRunning else { return room }
+    return min(room, try self.room(within: limit, of: known))
+  }
+
+  /// How many more launches of the definition its `maxRunning` permits.
+  func room(within limit: Int, of definition: FrozenDefinition) throws -> Int {
+    try need(.lockedPattern(definition.pattern))
+    return max(0, limit - (try pattern(definition.pattern).counts[.running]))
   }
 
   /// The oldest ready requests of the class, one more than there are places. Requests whose date has not come are

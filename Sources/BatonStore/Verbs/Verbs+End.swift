@@ -56,6 +56,7 @@ extension Verbs {
       ending.outcome, retry: definition.definition.retry, losses: limits.losses, countsAsLoss: countsAsLoss)
     try closeLaunch(ending, of: request, at: now)
     try charge(request, pattern: definition.pattern, at: now)
+    try noteEnd(of: request, definition.definition, at: now)
     if definition.definition.kind == .refresh { try noteResult(ending, of: request) }
     return try settle(&request, ending, verdict, pattern: definition.pattern, at: now)
   }

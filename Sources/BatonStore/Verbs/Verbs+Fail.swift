@@ -14,11 +14,7 @@ extension Verbs {
     case nil: break
     }
     if let obstacle = try obstacle(to: offer.host, new.identifier) { found.append(obstacle) }
-    if let limit = new.definition.definition.maxRunning, try room(for: new.definition.id) == 0,
-      offer.host != nil
-    {
-      found.append(HostObstacle(host: nil, obstacle: .maxRunningReached(limit: limit)))
-    }
+    if offer.host != nil { found += try limitsReached(new.definition).map { HostObstacle(host: nil, obstacle: $0) } }
     return found.isEmpty ? nil : .immediateRunIneligible(found)
   }
 
@@ -29,6 +25,15 @@ extension Verbs {
       earliest: new.earliest,
       spacedUntil: known?.history.spacedUntil(new.definition.definition, poke: new.poke),
       before: [known?.liveNumber, known?.waiting?.number].compactMap { $0 }, at: now)
+  }
+
+  /// The limits of the definition, and the quotas of its namespace, that one more launch would exceed.
+  private func limitsReached(_ definition: FrozenDefinition) throws -> [Obstacle] {
+    let quotas = try quotaObstacles(for: definition.definition)
+    guard let limit = definition.definition.maxRunning, try room(within: limit, of: definition) == 0 else {
+      return quotas
+    }
+    return [.maxRunningReached(limit: limit)] + quotas
   }
 
   /// The obstacle on the offered host; `nil` if the request can start there.

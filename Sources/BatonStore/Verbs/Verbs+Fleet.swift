@@ -35,6 +35,8 @@ package struct FleetRecord: Hashable, Sendable {
   package var nextDue = NextDue()
   /// The launch time that is used of daily allowances, by the pattern of the definition.
   package var use: [IdentifierPattern: DailyUse] = [:]
+  /// What is counted for each namespace, by its prefix; empty without namespaces.
+  package var namespaces: [String: NamespaceCounts] = [:]
   /// How long the batches of a definition usually take (95th percentile).
   package var usualBatches: [IdentifierPattern: Duration] = [:]
   /// When a person used a definition last, on the steady clock, with a precision of some minutes.
@@ -98,7 +100,7 @@ extension Verbs {
       storeIncarnation: store.incarnation, isPaused: store.isPaused, epoch: tenure?.epoch ?? 0, steward: store.steward,
       definitionsVersion: store.definitions, hosts: try hosts(), running: running,
       readyClasses: ready, firstReady: first, definitions: definitions, nextDue: try nextDue(),
-      use: try patternUses(),
+      use: try patternUses(), namespaces: limits.namespaces.isEmpty ? [:] : try namespaces(),
       usualBatches: try usualBatches(), lastUses: try lastUses(), clock: try clock())
   }
 

@@ -84,6 +84,8 @@ extension Verbs {
     if new?.isPending == true { pendingChange += 1 }
     try change(id) { $0.counts.move(from: old, to: new) }
     patterns[id]?.counts.move(from: old, to: new)
+    let change = (new?.isPending == true ? 1 : 0) - (old?.isPending == true ? 1 : 0)
+    if change != 0 { try notePending(change, pattern: id) }
   }
 
   /// The number of pending requests in the store.

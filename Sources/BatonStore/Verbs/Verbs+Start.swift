@@ -29,6 +29,7 @@ extension Verbs {
     if wait != nil { try queueSpans(.wait, of: request, launch: number, isSampled: candidate.trace.isSampled) }
     // Of a request that was divided before, `spreadOut` counts the shards.
     if candidate.shard == nil { try count(pattern: definition.pattern, from: .ready, to: .running) }
+    try noteStart(of: definition.definition)
     if number == 1, candidate.head == nil {
       try noteFirstLaunch(of: candidate, definition.definition, place, at: now)
     }

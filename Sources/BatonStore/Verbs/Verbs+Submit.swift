@@ -181,7 +181,7 @@ extension Verbs {
   /// The largest number of requests that other coordinators may be accepting at this moment: a group each.
   private static let uncounted = 16 * WriteQueue.largestGroup
 
-  /// The refusal if the definition or the whole store has too many pending requests; otherwise `nil`.
+  /// The refusal if the definition, its namespace or the whole store has too many pending requests; otherwise `nil`.
   private func tooManyPending(_ definition: FrozenDefinition) throws -> Refusal? {
     let (own, ownLimit) = (
       try pattern(definition.pattern).pending, definition.definition.pendingLimit ?? limits.pendingPerDefinition
@@ -189,6 +189,9 @@ extension Verbs {
     // Other groups may be accepting requests of which nothing is counted yet.
     if own + Self.uncounted >= ownLimit { try need(.lockedPattern(definition.pattern)) }
     if own >= ownLimit { return .tooManyPending(limit: "pendingLimit", allowed: ownLimit, pending: own) }
+    if let refusal = try tooManyPendingInNamespace(definition.definition, uncounted: Self.uncounted) {
+      return refusal
+    }
     let all = try pendingInAll()
     if all + Self.uncounted >= limits.pending { try need(.everything) }
     if all >= limits.pending { return .tooManyPending(limit: "limits.pending", allowed: limits.pending, pending: all) }

@@ -44,7 +44,7 @@ extension Verbs {
     let last = try prepare(.lastTenure).first { (epoch: $0.int64(0), commits: $0.int64(1)) }
     guard let store, let last else { throw StoreError.unnamed }
     let epoch = last.epoch + 1
-    try prepare(.insertCoordinator).run(epoch, name, address, last.commits)
+    try prepare(.insertCoordinator).run(epoch, name, address, last.commits, limits.namespaces.digest)
     try prepare(.forgetTenures).run(epoch - Self.tenuresKept)
     tenure = Tenure(
       epoch: epoch, receipt: Receipt(store: store, tenure: name, sequence: last.commits), nextStore: nextStore)
@@ -54,6 +54,7 @@ extension Verbs {
       try takeShares(at: epoch)
     }
     try takeOver(at: epoch)
+    if isShared, !limits.namespaces.isEmpty { try recountNamespaces(at: epoch) }
   }
 
   /// The number of tenures that are remembered. A receipt from an earlier tenure looks as if it were ahead of the
@@ -183,7 +184,7 @@ extension StoreError {
 extension Query {
   static let lastTenure = Query("SELECT coalesce(max(epoch), 0), coalesce(max(commits), 0) FROM coordinator")
   static let insertCoordinator = Query(
-    "INSERT INTO coordinator (epoch, tenure, address, commits) VALUES (?, ?, ?, ?)")
+    "INSERT INTO coordinator (epoch, tenure, address, commits, namespaces) VALUES (?, ?, ?, ?, ?)")
   static let forgetTenures = Query("DELETE FROM coordinator WHERE epoch <= ? AND is_ended = 1")
   static let endOthers = Query(
     "UPDATE coordinator SET is_ended = 1, ended_at = \(lastReading) WHERE epoch <> ? AND is_ended = 0")

@@ -30,6 +30,11 @@ package final class Verbs {
   /// What hosts have used of their daily allowances, by the row number of the host.
   var hostUses: [Int64: DailyUse] = [:]
   var changedHosts: Set<Int64> = []
+  /// What this transaction knows of namespaces, by their prefixes.
+  var namespaceRows: [String: NamespaceRow] = [:]
+  /// The prefix of the namespace of each pattern, by the row number of the pattern. It is kept over transactions,
+  /// because it never changes.
+  var namespacesOfPatterns: [Int64: String] = [:]
   /// The evicted patterns by the row number of the host; `nil` until they are needed.
   var knownEvictions: [Int64: [IdentifierPattern]]?
   /// The number of pending requests when this transaction began; `nil` until it is needed.
@@ -83,6 +88,7 @@ package final class Verbs {
     }
     changedShares.removeAll(keepingCapacity: true)
     if !changedHosts.isEmpty { try writeHostUses() }
+    if !namespaceRows.isEmpty { try writeNamespaces() }
   }
 
   /// Forgets what the last transaction has read, so that the next one reads it again.
@@ -92,6 +98,7 @@ package final class Verbs {
     pendingChange = 0
     hostUses.removeAll(keepingCapacity: true)
     changedHosts.removeAll(keepingCapacity: true)
+    namespaceRows.removeAll(keepingCapacity: true)
     knownEvictions = nil
     pendingBefore = nil
     renewedStore = nil
@@ -104,6 +111,7 @@ package final class Verbs {
   func forget() {
     beginAnew()
     shares.removeAll()
+    namespacesOfPatterns.removeAll()
     cache.removeAll()
   }
 

@@ -33,7 +33,8 @@ struct CoordinatorSetup {
   static let keys = [
     "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.ageAfter",
     "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter",
-    "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
+    "limits.useHalfLife", "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter",
+    "namespaces", "operators",
     "permittedIdentifiers", "placement", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins",
     "rates.rejoins", "rates.submissions", "retention.conditions", "retention.count", "retention.ended",
     "retention.hosts", "retention.spanCount", "retention.spans", "retention.submissions", "store", "tls.certificate",
@@ -47,7 +48,8 @@ struct CoordinatorSetup {
   ///   flags is wrong.
   init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
     let file = try await Settings(
-      file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys)
+      file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys,
+      records: ["namespaces"])
     let state = UserFolders.state { environment[$0] }
     let folder = options.dataFolder ?? file.text("data") ?? state.map { $0 + "/" + defaultFolder }
     if folder == nil { file.note("data", UserFolders.noState) }
@@ -87,6 +89,8 @@ struct CoordinatorSetup {
     }
     limits = Self.limits(file)
     settings.rules = Self.rules(file)
+    settings.rules.namespaces = Self.namespaces(file)
+    limits.namespaces = settings.rules.namespaces
     settings.retention = Self.retention(file)
     settings.rates = Self.rates(file)
     settings.auditFolder = dataFolder + "/audit"

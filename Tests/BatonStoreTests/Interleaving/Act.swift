@@ -45,7 +45,8 @@ extension Act {
   /// Acts that write to the same identifiers, requests and hosts.
   static let meeting: [Act] = [
     "submit after a live one", "replace the waiting one", "poke", "submit and start", "promote", "claim two",
-    "claim with a limit", "launch now", "checkpoint", "end one with a waiting one", "end the only one", "fail one",
+    "claim with a limit", "claim within a quota", "launch now", "checkpoint", "end one with a waiting one",
+    "end the only one", "fail one",
     "commit in a shard", "end a shard", "fail a shard", "claim a shard", "more lanes", "fewer lanes", "cancel shards",
     "cancel a pair", "retry", "redefine", "take the host over", "end the lease", "note a report",
   ].map { name in
@@ -126,6 +127,13 @@ extension Act {
     },
     Act("claim with a limit") { verbs, seat in
       let claim = Claim(requirementClass: Fleet.limited, lease: seat.lease, places: [seat.place(0)])
+      return try verbs.claim([claim], at: seat.later).map {
+        "\($0.assignments.map { "\($0.identifier)" }) \($0.isMoved)"
+      }
+      .joined()
+    },
+    Act("claim within a quota") { verbs, seat in
+      let claim = Claim(requirementClass: Fleet.quota, lease: seat.lease, places: [seat.place(0)])
       return try verbs.claim([claim], at: seat.later).map {
         "\($0.assignments.map { "\($0.identifier)" }) \($0.isMoved)"
       }

@@ -14,12 +14,20 @@ struct Fleet: Sendable {
   let memories: [(tenure: Tenure?, shares: [Int64: Share])]
 
   static func onTheWholeStore() throws -> Fleet {
-    try Fleet(SQLiteStore.inMemory(queuesSpans: true, isShared: true))
+    try Fleet(SQLiteStore.inMemory(limits: limits, queuesSpans: true, isShared: true))
   }
 
   static func onLoadedRows(ignoring ignored: Set<RowLock.Table> = []) throws -> Fleet {
-    try Fleet(SQLiteStore.onLoadedRows(queuesSpans: true, ignoring: ignored))
+    try Fleet(SQLiteStore.onLoadedRows(limits: limits, queuesSpans: true, ignoring: ignored))
   }
+
+  /// The usual limits, and a namespace of which one launch runs and one more may.
+  static let limits: StoreLimits = {
+    var (limits, namespace) = (StoreLimits(), Namespace("quota"))
+    namespace.quotas.running = 2
+    limits.namespaces = Namespaces([namespace])
+    return limits
+  }()
 
   /// Makes everything as it was.
   func reset() throws {
@@ -137,7 +145,13 @@ struct Fleet: Sendable {
     _ = try verbs.apply([spread], seeds: [someTrace], at: someTime)
     try submit("spread", to: shards.definition)
     for _ in 0..<2 { _ = try start(shards, 1) }
+    let quota = Definition(pattern: IdentifierPattern("quota.*")!, kind: .processing)
+    _ = try verbs.apply([quota], seeds: [someTrace], at: someTime)
+    for name in ["quota.a", "quota.b", "quota.c", "quota.d"] { try submit(name, to: Self.quota.definition) }
+    _ = try start(Self.quota, 1)
   }
+
+  static let quota = RequirementClass(definition: DefinitionID(7), priority: .background)
 
   static let shards = RequirementClass(definition: DefinitionID(6), priority: .background)
   /// The launches of both shards.
@@ -258,6 +272,14 @@ struct Fleet: Sendable {
         CAST(sum(succeeded) AS bigint), CAST(sum(failed) AS bigint), CAST(sum(cancelled) AS bigint),
         CAST(sum(used) AS bigint)
       FROM share GROUP BY pattern
+      """
+    ),
+    (
+      "namespaces",
+      """
+      SELECT namespace, CAST(sum(pending) AS bigint), CAST(sum(running) AS bigint), CAST(sum(slots) AS bigint),
+        CAST(sum(gpus) AS bigint), CAST(sum(used) AS bigint)
+      FROM namespace_share GROUP BY namespace ORDER BY namespace
       """
     ),
     ("coordinators", "SELECT epoch, beat, is_ended, is_settled FROM coordinator"),

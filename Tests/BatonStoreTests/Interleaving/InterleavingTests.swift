@@ -42,6 +42,7 @@ import Testing
     Control([.identifier], "end the only one", "submit after a live one"),
     Control([.coordinator], "submit to an idle definition", "remove"),
     Control([.pattern], "claim with a limit", "claim with a limit"),
+    Control([.namespace], "claim within a quota", "claim within a quota"),
     Control([.host], "claim two", "end the lease"),
     // The lock of a launch's host covers what its worker reports.
     Control([.request, .host], "checkpoint", "fail one"),
@@ -59,6 +60,7 @@ import Testing
       Control([.identifier], "end the only one", "submit after a live one"),
       Control([.coordinator], "submit to an idle definition", "remove"),
       Control([.pattern], "claim with a limit", "claim with a limit"),
+      Control([.namespace], "claim within a quota", "claim within a quota"),
       Control([.host], "claim two", "end the lease"),
       Control([.request, .host], "checkpoint", "fail one"),
     ])

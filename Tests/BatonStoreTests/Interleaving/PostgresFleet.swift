@@ -18,7 +18,9 @@ final class PostgresFleet: Sendable {
     let address = try TestDatabase.make()
     self.address = address
     original = try Fleet.onTheWholeStore()
-    stores = try (0..<2).map { _ in try TestDatabase.open(address, queuesSpans: true, trial: trial) }
+    stores = try (0..<2).map { _ in
+      try TestDatabase.open(address, storeLimits: Fleet.limits, queuesSpans: true, trial: trial)
+    }
     beside = try Bystander(address)
     try copyRows()
     try reset()

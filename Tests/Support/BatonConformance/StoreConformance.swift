@@ -4,7 +4,9 @@ package import BatonStore
 /// passed; a case that throws says which promise was broken.
 ///
 /// ```
-/// for promise in StoreConformance.cases { try await promise.run { try SQLiteStore.inMemory(queuesSpans: $0) } }
+/// for promise in StoreConformance.cases {
+///   try await promise.run { try SQLiteStore.inMemory(limits: StoreConformance.limits, queuesSpans: $0) }
+/// }
 /// ```
 package struct StoreConformance {
   /// One promise, with the code that tests it.
@@ -31,11 +33,14 @@ package struct StoreConformance {
     package var description: String { name }
 
     /// Runs the case against a new store. Throws `Violation` if the promise is broken.
-    /// - Parameter makeStore: makes a new, empty store with the default limits, which queues spans if its argument is
-    ///   true.
+    /// - Parameter makeStore: makes a new, empty store with the limits `StoreConformance.limits`, which queues spans if
+    ///   its argument is true.
     package func run(_ makeStore: (_ queuesSpans: Bool) async throws -> any Store) async throws {
       var scenario = StoreScenario(try await makeStore(queuesSpans))
-      do { try await body(&scenario) } catch let error as Violation { throw error } catch {
+      do {
+        try await body(&scenario)
+        try await scenario.expectNamespacesAreRight()
+      } catch let error as Violation { throw error } catch {
         throw Violation(description: "\(name): the store threw \(error)")
       }
     }
@@ -51,7 +56,7 @@ package struct StoreConformance {
     definitions + submitting + waiting + failing + clocks + dates + repeating + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
     + using + cancelling + retrying + redefining + reading + explaining + retention + spans + receipts + workers
-    + identities + operators + spreading + spreadRules + histories
+    + identities + operators + spreading + spreadRules + histories + namespaces
 }
 
 /// Throws a violation unless both values are equal.

@@ -141,11 +141,35 @@ extension Journal {
         && log.gpus.allSatisfy { all.indices.contains($0) && all[$0].memoryBytes >= gpu.memoryBytes ?? 0 }
       try expect(isRight, .capacity, "\(launch) got GPUs \(log.gpus) of \(log.host)")
     }
+    if !log.isSimulated { try checkQuotas(of: definition) }
     guard let limit = definition.maxRunning, !log.isSimulated else { return }
     let running = open.values.reduce(0) { sum, launches in
       sum + launches.count { isCounted($0, as: definition.pattern) }
     }
     try expect(running <= limit, .capacity, "\(running) launches of \(definition.pattern) run, \(limit) may")
+  }
+
+  /// Checks that the launches that run are within the quotas of the definition's namespace. Launches that `baton
+  /// simulate launch` started do not count.
+  private func checkQuotas(of definition: Definition) throws {
+    let namespace = schedule.namespaces.namespace(of: definition.pattern)
+    var (running, slots, gpus) = (0, 0, 0)
+    for launch in open.values.joined() {
+      guard let log = launches[launch], log.outcome == nil, !log.isSimulated,
+        let other = requests[launch.request]?.definition,
+        schedule.namespaces.prefix(of: other.pattern) == namespace.prefix
+      else { continue }
+      running += 1
+      slots += other.requirements.slots
+      gpus += other.requirements.gpu?.count ?? 0
+    }
+    let quotas = namespace.quotas
+    for (what, used, limit) in [
+      ("launches", running, quotas.running), ("slots", slots, quotas.slots), ("GPUs", gpus, quotas.gpus),
+    ] {
+      try expect(
+        used <= limit ?? .max, .capacity, "the namespace \(namespace.name) holds \(used) \(what), \(limit ?? 0) may")
+    }
   }
 
   private func slots(of launch: LaunchKey) -> Int { requests[launch.request]?.definition.requirements.slots ?? 1 }

@@ -11,6 +11,8 @@ package struct Schedule: Sendable {
   var tickInterval: Duration
   var hosts: [HostPlan]
   var definitions: [Definition]
+  /// The namespaces of the fleet; none in one of three simulations.
+  var namespaces = Namespaces()
   package var requests: [RequestPlan]
   package var faults: [Fault]
   /// The time of the calm, since the beginning. No fault happens later, and every request has to end.
@@ -81,6 +83,9 @@ extension Schedule {
     (batches, troubles, requests, faults) = ([:], [:], [], [])
     hosts = (0..<draw.one(of: [3, 3, 4])).map { HostPlan(number: $0, &draw) }
     definitions = Self.definitions(&draw, shardSeed: seed)
+    // A stream of their own, so that the other draws stay as they are.
+    var teams = Draw(seed: seed, stream: 9_300)
+    namespaces = Self.namespaces(&teams)
     calmAt = .seconds(draw.one(of: [20, 25, 35]))
     let count = draw.number(20...24)
     while requests.count < count || plannedBatches < 200 { addRequest(&draw) }
@@ -131,6 +136,21 @@ extension Schedule {
     let kind = draw.one(of: definition.endsStalls ? Trouble.allCases : [.fails, .killsProcess])
     // Three launches without a batch are a reason for quarantine, so half of the troubles begin with the first batch.
     troubles[identifier] = (draw.chance(50) ? 0 : draw.number(0...batches[identifier, default: 1]), kind)
+  }
+
+  /// Namespaces whose quotas leave room for the largest request of each.
+  private static func namespaces(_ draw: inout Draw) -> Namespaces {
+    guard draw.chance(66) else { return Namespaces() }
+    let all = ["range", "lines", "train", "large"].map { prefix in
+      var quotas = Namespace.Quotas()
+      quotas.pending = draw.one(of: [3, 6, nil, nil])
+      quotas.running = draw.one(of: [1, 2, 3, nil])
+      quotas.slots = draw.one(of: [2, 3, 4, nil])
+      quotas.gpus = draw.one(of: [2, nil])
+      quotas.dailyAllowance = draw.one(of: [.seconds(10), .seconds(60), nil, nil, nil])
+      return Namespace(prefix, weight: draw.number(1...4), quotas: quotas)
+    }
+    return Namespaces(all, useHalfLife: .seconds(draw.one(of: [60, 600])))
   }
 
   private static func definitions(_ draw: inout Draw, shardSeed: UInt64) -> [Definition] {

@@ -13,11 +13,12 @@ final class SimulatedCoordinator {
   let life: Int
   let writer: Writer
   /// Simulations are short: requests rise and reserve hosts soon.
-  private static let rules: DispatchRules = {
+  private static func rules(_ namespaces: Namespaces) -> DispatchRules {
     var rules = DispatchRules()
     (rules.ageAfter, rules.reserveAfter) = (.seconds(30), .seconds(2))
+    rules.namespaces = namespaces
     return rules
-  }()
+  }
 
   private(set) var core: CoordinatorCore
   private(set) var sessions: [SessionID: Session] = [:]
@@ -45,12 +46,14 @@ final class SimulatedCoordinator {
 
   init(_ world: World, on machine: Machine) {
     (self.world, self.machine) = (world, machine)
-    store = OpenStore(verbs: SQLiteStore.another(on: world.store.verbs, isShared: world.isShared))
+    let namespaces = world.schedule.namespaces
+    store = OpenStore(
+      verbs: SQLiteStore.another(on: world.store.verbs, isShared: world.isShared, namespaces: namespaces))
     world.coordinatorLives += 1
     life = world.coordinatorLives
     writer = Writer(world, machine, store, .coordinator(life: life))
     core = CoordinatorCore(
-      leaseTerm: world.schedule.leaseTerm, isShared: world.isShared, rules: Self.rules)
+      leaseTerm: world.schedule.leaseTerm, isShared: world.isShared, rules: Self.rules(namespaces))
     steadyClock = SteadyClock(resuming: nil, at: machine.clocks.now(at: world.now), boot: "")
     draw = Draw(seed: world.schedule.seed, stream: 3_000 + UInt64(life))
     names = Draw(seed: world.schedule.seed, stream: 6_000 + UInt64(life))
