@@ -45,16 +45,15 @@ extension Dispatcher {
   /// Notes which namespaces have used up their daily allowances, and asks their launches to stop.
   mutating func enforceAllowancesOfNamespaces() -> [Effect] {
     guard rules.namespaces.all.contains(where: { $0.quotas.dailyAllowance != nil }) else { return [] }
-    var running: [String: [Duration]] = [:]
+    var times: [String: [Duration]] = [:]
     for host in hosts.values {
-      for launch in host.launches.values {
-        running[prefix(of: launch.requirementClass.definition), default: []].append(now.steady - launch.startedSteady)
-      }
+      for launch in host.launches.values { noteTime(of: launch, in: &times) }
     }
-    ledger.noteAllowances(running, at: now.steady)
+    ledger.noteAllowances(times, at: now.steady)
     if ledger.refills.isEmpty { return [] }
     var spent: [LaunchKey] = []
-    for host in hosts.values where host.lease != .elsewhere {
+    for host in hosts.values {
+      if host.lease == .elsewhere { continue }
       // A simulated launch ignores allowances, as it does that of its definition.
       for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {
         if ledger.refills[prefix(of: launch.requirementClass.definition)] != nil { spent.append(key) }
@@ -63,15 +62,19 @@ extension Dispatcher {
     return spent.sorted().flatMap { expire($0, .allowanceSpent) }
   }
 
+  private func noteTime(of launch: RunningState, in times: inout [String: [Duration]]) {
+    times[prefix(of: launch.requirementClass.definition), default: []].append(now.steady - launch.startedSteady)
+  }
+
   /// Takes over what the store says of namespaces, and counts the launches that run.
   mutating func hearNamespaces(_ stored: [String: NamespaceCounts]) {
     if rules.namespaces.isEmpty { return }
     ledger.hear(stored)
-    for host in hosts.values {
-      for launch in host.launches.values {
-        guard let definition = definitions[launch.requirementClass.definition] else { continue }
-        ledger.goOn(definition, since: launch.startedSteady, at: now.steady)
-      }
+    let running = hosts.values.flatMap { $0.launches.map { ($0.key, $0.value) } }.sorted { $0.0 < $1.0 }
+    // In the order of their keys: a sum of floating-point numbers depends on its order.
+    for (_, launch) in running {
+      guard let definition = definitions[launch.requirementClass.definition] else { continue }
+      ledger.goOn(definition, since: launch.startedSteady, at: now.steady)
     }
   }
 
@@ -88,7 +91,7 @@ extension Dispatcher {
       return classes.flatMap { requirementClass -> [Reservation] in
         guard left > 0 else { return [] }
         let made = take(&self, requirementClass, left)
-        left -= made.reduce(0) { $0 + $1.places.count }
+        left -= made.placeCount
         return made
       }
     }
@@ -98,22 +101,30 @@ extension Dispatcher {
       let prefix = prefix(of: requirementClass.definition)
       let slots = definitions[requirementClass.definition]?.requirements.slots ?? 1
       let count = min(left, ((budgets[prefix] ?? 0) + slots - 1) / slots)
-      let places = count > 0 ? take(&self, requirementClass, count) : []
-      let taken = places.reduce(0) { $0 + $1.places.count }
-      (left, made) = (left - taken, made + places)
+      let reserved = count > 0 ? take(&self, requirementClass, count) : []
+      let taken = reserved.placeCount
+      (left, made) = (left - taken, made + reserved)
       budgets[prefix, default: 0] -= taken * slots
       if taken == count { unserved.append(requirementClass) }
     }
     for requirementClass in unserved where left > 0 {
-      let places = take(&self, requirementClass, left)
-      left -= places.reduce(0) { $0 + $1.places.count }
-      made += places
+      let reserved = take(&self, requirementClass, left)
+      left -= reserved.placeCount
+      made += reserved
     }
     return made
   }
 
   /// The free slots of the hosts of this coordinator.
   private var freeSlots: Int {
-    hosts.values.reduce(0) { $1.link == .attached && $1.isGranted ? $0 + max(0, $1.host.freeSlots) : $0 }
+    var slots = 0
+    for state in hosts.values where state.link == .attached && state.isGranted {
+      slots += max(0, state.host.freeSlots)
+    }
+    return slots
   }
+}
+
+extension [Dispatcher.Reservation] {
+  fileprivate var placeCount: Int { reduce(0) { $0 + $1.places.count } }
 }

@@ -11,7 +11,7 @@ import BatonStore
 extension Dispatcher {
   /// Gives up the savings that are not wanted any more, and makes new ones.
   mutating func keepSavings(_ reserveAfter: Duration) {
-    for (prefix, saving) in ledger.savings where !isKept(saving, reserveAfter) {
+    for (prefix, saving) in ledger.savings.sorted(by: { $0.key < $1.key }) where !isKept(saving, reserveAfter) {
       ledger.savings[prefix] = nil
       if now.steady >= saving.endsAt { ready[saving.requirementClass]?.longWait.savings += 1 }
     }

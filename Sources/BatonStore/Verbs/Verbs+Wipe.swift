@@ -18,9 +18,7 @@ extension Query {
     ].map { Query($0) }
     + [
       "joining", "rejected_span", "unsent_span", "completion", "poke", "submission", "output", "item_page", "event",
-      "payload",
-      "progress", "launch", "request", "identifier", "definition_version", "condition_change", "definition", "share",
-      "pattern", "eviction", "host", "clock",
-      "coordinator",
+      "payload", "progress", "launch", "request", "identifier", "definition_version", "condition_change", "definition",
+      "share", "namespace_share", "pattern", "eviction", "host", "clock", "coordinator",
     ].map { Query("DELETE FROM \($0)") }
 }

@@ -215,6 +215,17 @@ extension Definition {
   }
 }
 
+extension Namespaces {
+  var withoutAllowances: Namespaces {
+    let all = all.map { namespace in
+      var namespace = namespace
+      namespace.quotas.dailyAllowance = nil
+      return namespace
+    }
+    return Namespaces(all, useHalfLife: useHalfLife)
+  }
+}
+
 extension Schedule.HostPlan {
   /// Draws a host. The first two hosts can run every request, so that every request can end.
   fileprivate init(number: Int, _ draw: inout Draw) {

@@ -46,7 +46,7 @@ final class SimulatedCoordinator {
 
   init(_ world: World, on machine: Machine) {
     (self.world, self.machine) = (world, machine)
-    let namespaces = world.schedule.namespaces
+    let namespaces = world.namespaces
     store = OpenStore(
       verbs: SQLiteStore.another(on: world.store.verbs, isShared: world.isShared, namespaces: namespaces))
     world.coordinatorLives += 1

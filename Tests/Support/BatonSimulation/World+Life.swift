@@ -65,6 +65,11 @@ extension World {
     isCalm = true
     for machine in machines {
       if machine.coordinator?.writer.hasFailed == true { try crashCoordinator(on: machine) }
+      // In the calm no namespace has a daily allowance: a coordinator reads its namespaces when it starts.
+      if namespaces != schedule.namespaces {
+        machine.crashPlan = (.milliseconds(10), false)
+        try crashCoordinator(on: machine)
+      }
       machine.crash = nil
       machine.clocks.error = .zero
       machine.isCutOff = false
@@ -82,6 +87,9 @@ extension World {
       worker.start()
     }
   }
+
+  /// The namespaces that a coordinator which starts now reads.
+  var namespaces: Namespaces { isCalm ? schedule.namespaces.withoutAllowances : schedule.namespaces }
 
   private func takeBackEverything() {
     guard let coordinator = ready.first(where: { !$0.writer.hasFailed }) else { return }
