@@ -45,7 +45,8 @@ extension Coordinator {
     let (stored, counts) = try await translating {
       (try await self.store.definitions(), try await self.store.counts())
     }
-    let dispatcher = snapshot().dispatcher
+    let wanted = Set(stored.lazy.map(\.definition).filter { $0.dailyAllowance != nil }.map(\.pattern))
+    let (paces, used) = look { ($0.dispatcher.paces, $0.dispatcher.usedToday(by: wanted)) }
     let byPattern = Dictionary(grouping: counts, by: \.pattern)
     return stored.filter { one in patterns.isEmpty || patterns.contains { $0.names(one.definition.pattern) } }
       .sorted { $0.definition.pattern < $1.definition.pattern }
@@ -54,8 +55,7 @@ extension Coordinator {
         return DefinitionReport(
           definition: one.definition, appliedAt: one.appliedAt, problem: one.problem?.description,
           counts: Dictionary(counts, uniquingKeysWith: +),
-          usualBatch: dispatcher.paces[one.definition.pattern]?.usualBatch,
-          used: one.definition.dailyAllowance.map { _ in dispatcher.usedToday(by: one.definition.pattern) })
+          usualBatch: paces[one.definition.pattern]?.usualBatch, used: used[one.definition.pattern])
       }
   }
 
@@ -350,7 +350,7 @@ extension Coordinator {
     let records = try await translating {
       try await self.store.coordinators(endedSince: self.now().steady + (.zero - Self.endedShown))
     }
-    let fleet = snapshot()
+    let fleet = snapshotWithoutHosts()
     return records.map { record in
       CoordinatorReport(
         number: record.epoch, place: record.place, hosts: record.hosts, isSteward: record.isSteward && !record.isEnded,
@@ -369,21 +369,6 @@ extension Coordinator {
   package func hosts() -> [(state: HostState, lastSeenAt: Timestamp?)] {
     let fleet = snapshot()
     return fleet.hostNames.compactMap { name in fleet.host(name).map { ($0, fleet.lastSeenAt(name)) } }
-  }
-
-  /// For each identifier, why no host could run its definition at present; nil if some host could run it now or soon.
-  package func warnings(for identifiers: [JobIdentifier]) -> [String?] {
-    guard !identifiers.isEmpty else { return [] }
-    return state.withLock { state in
-      var known: [DefinitionID: String?] = [:]
-      return identifiers.map { identifier in
-        guard let definition = state.core.index.definition(for: identifier) else { return nil }
-        let warning = known[definition.id] ?? Self.warning(for: definition.definition, state.core.dispatcher)
-        known[definition.id] = .some(warning)
-        if state.core.dispatcher.hosts.isEmpty { return warning }
-        return warning.map { "\($0); 'baton explain \(identifier)' has all reasons" }
-      }
-    }
   }
 
   /// The warning that the submission's earliest begin date is ignored; nil if it is not ignored.
@@ -422,31 +407,6 @@ extension Coordinator {
       case .locked, .corrupt: throw error
       }
     }
-  }
-}
-
-extension Coordinator {
-  /// The warning for a definition. It is the same for every request of the definition, so the caller asks for it once,
-  /// however many requests are submitted.
-  private static func warning(for definition: Definition, _ dispatcher: Dispatcher) -> String? {
-    if dispatcher.hosts.isEmpty { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
-    let isHopeless = { (obstacles: [Obstacle]) in obstacles.contains { $0.isPermanent || $0 == .hostGone } }
-    // Usually the first host could run the definition, and then the search ends.
-    guard dispatcher.hosts.values.allSatisfy({ isHopeless($0.obstacles(for: definition)) }) else { return nil }
-    let (fleet, hosts) = dispatcher.obstacles(for: definition)
-    return "no known host could run it now" + (reason(fleet, hosts).map { " (\($0))" } ?? "")
-  }
-
-  /// The reason that a person can do something about: the GPUs that the whole fleet lacks; otherwise a permanent
-  /// obstacle of a present host, namely the host with the fewest permanent obstacles; otherwise that the hosts are
-  /// gone.
-  private static func reason(_ fleet: [Obstacle], _ hosts: [(HostName, [Obstacle])]) -> String? {
-    if let lack = fleet.first(where: { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }) { return lack.text }
-    let present = hosts.filter { !$0.1.contains(.hostGone) }.map { ($0.0, $0.1.filter(\.isPermanent)) }
-    if let (host, obstacles) = present.min(by: { $0.1.count < $1.1.count }), let first = obstacles.first {
-      return "\(host): \(first.text)"
-    }
-    return hosts.first.map { "\($0.0): \(Obstacle.hostGone.text)" }
   }
 }
 

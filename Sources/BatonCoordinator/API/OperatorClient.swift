@@ -106,16 +106,26 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
-    let request = Baton_V1_ListRequest.with {
+    var request = Baton_V1_ListRequest.with {
       $0.states = filter.states.map(\.rawValue).sorted()
       if let pattern = filter.pattern { $0.pattern = pattern.rawValue }
       if let host = filter.host { $0.host = host.rawValue }
       if let after { $0.after = after.rawValue }
       $0.limit = Int32(limit)
       $0.newestFirst = filter.isNewestFirst
+      $0.takesShortPages = true
     }
-    return try await call { try await operators.list(request, metadata: metadata, options: options) }
-      .requests.map(RequestRecord.init)
+    // A page ends early if its requests do not fit into one message.
+    var records: [RequestRecord] = []
+    while true {
+      let reply = try await call { [request] in
+        try await operators.list(request, metadata: metadata, options: options)
+      }
+      records += try reply.requests.map(RequestRecord.init)
+      guard reply.hasMore_p, records.count < limit, let last = records.last else { return records }
+      request.after = last.id.rawValue
+      request.limit = Int32(limit - records.count)
+    }
   }
 
   package func watch(

@@ -115,9 +115,13 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       let filter = RequestFilter(
         states: Set(states), pattern: try request.hasPattern ? IdentifierPattern(wire: request.pattern) : nil,
         host: try request.hasHost ? HostName.named(request.host) : nil, isNewestFirst: request.newestFirst)
-      let records = try await api.requests(
-        filter, after: request.hasAfter ? RequestID(request.after) : nil, limit: min(max(1, Int(request.limit)), 1000))
-      return .with { $0.requests = records.map(\.proto) }
+      let (after, limit) = (request.hasAfter ? RequestID(request.after) : nil, min(max(1, Int(request.limit)), 1000))
+      // An older client takes a page with fewer requests than it asked for as the last one.
+      guard request.takesShortPages else {
+        let records = try await api.requests(filter, after: after, limit: limit)
+        return .with { $0.requests = records.map(\.proto) }
+      }
+      return try await RequestPage(of: api, filter, after: after, limit: limit).proto
     }
   }
 
@@ -381,7 +385,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering {
       let explanation = try await api.explain(
         try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
-      for page in try explanation.pages { try await response.write(page) }
+      var cut = explanation.cut
+      while let page = try cut.next() { try await response.write(page) }
     }
   }
 }
