@@ -73,8 +73,9 @@ extension FleetSnapshot {
 
 /// The names of all hosts in their order. They are sorted again only after a host came or was forgotten.
 struct SortedHostNames: Sendable {
-  var version = -1
   var names: [HostName] = []
+  /// How many hosts had been forgotten.
+  var forgotten = 0
 
   /// The index of the first name after this one.
   func index(after name: HostName) -> Int {
@@ -138,14 +139,14 @@ extension Coordinator {
 
   func sortedHostNames() -> SortedHostNames {
     let kept = hostNames.withLock { $0 }
-    let (version, names) = state.withLock { state -> (Int, [HostName]?) in
+    let (forgotten, names) = state.withLock { state -> (Int, [HostName]?) in
       let dispatcher = state.core.dispatcher
-      let version = dispatcher.knownHosts.version
-      return (version, version == kept.version ? nil : Array(dispatcher.hosts.keys))
+      let isSame = dispatcher.hosts.count == kept.names.count && dispatcher.forgottenHosts == kept.forgotten
+      return (dispatcher.forgottenHosts, isSame ? nil : Array(dispatcher.hosts.keys))
     }
     guard let names else { return kept }
-    let sorted = SortedHostNames(version: version, names: names.sorted())
-    hostNames.withLock { if $0.version < version { $0 = sorted } }
+    let sorted = SortedHostNames(names: names.sorted(), forgotten: forgotten)
+    hostNames.withLock { $0 = sorted }
     return sorted
   }
 }

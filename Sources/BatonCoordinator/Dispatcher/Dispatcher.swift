@@ -25,13 +25,9 @@ package struct Dispatcher: Sendable {
 
   package var leaseTerm: Duration
   package let rules: DispatchRules
-  package internal(set) var hosts: [HostName: HostState] = [:] {
-    didSet {
-      if hosts.count != knownHosts.count { knownHosts = (hosts.count, knownHosts.version + 1) }
-    }
-  }
-  /// How many hosts there are, and how often a host came or was forgotten. Readers keep the sorted names of a version.
-  private(set) var knownHosts = (count: 0, version: 0)
+  package internal(set) var hosts: [HostName: HostState] = [:]
+  /// How many hosts were forgotten. As long as this number and that of `hosts` stay the same, so do the names of hosts.
+  var forgottenHosts = 0
   package internal(set) var definitions: [DefinitionID: Definition] = [:]
   package internal(set) var isPaused = false
   /// The classes that may have ready requests.

@@ -80,6 +80,7 @@ extension Dispatcher {
     }
     bookings = bookings.filter { $0.value != host }
     hosts[host] = nil
+    forgottenHosts += 1
     return true
   }
 
