@@ -122,9 +122,11 @@ import Testing
         hello.conditions.thermal.value = draw.one(of: [.nominal, .serious])
         if draw.once(in: 3) { hello.capabilities.kinds = [.refresh] }
       }
-      if draw.once(in: 3) { crowd.decide { $0.setPaused(true) } }
-      for index in 0..<20 { crowd.decide { $0.disconnected(HostName("host-\(index)")); return [] } }
+      // While the fleet is paused, nothing starts at once.
+      crowd.decide { $0.setPaused(true) }
       try await crowd.submit(Self.a)
+      if !draw.once(in: 3) { crowd.decide { $0.setPaused(false) } }
+      for index in 0..<20 { crowd.decide { $0.disconnected(HostName("host-\(index)")); return [] } }
       let record = try await crowd.coordinator.request(Self.a, number: nil)
       let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
       let definition = try #require(try await crowd.coordinator.store.definition(record.definition))
