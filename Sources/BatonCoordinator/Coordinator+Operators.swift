@@ -309,7 +309,8 @@ extension Coordinator {
 
   /// The warning that the submission's earliest begin date is ignored; nil if it is not ignored.
   func ignoredDate(of submission: Submission) -> String? {
-    guard submission.earliestBeginDate != nil else { return nil }
+    // 'baton start' asks for now, which is when such a job starts anyway.
+    guard let date = submission.earliestBeginDate, date != .afterSubmission(.zero) else { return nil }
     let kind = state.withLock { $0.core.index.definition(for: submission.identifier)?.definition.kind }
     guard kind == .continued else { return nil }
     return "its earliest begin date is ignored: a job of kind 'continued' starts as soon as a host can take it; "

@@ -76,7 +76,9 @@ extension Coordinator {
       first = first.map { min($0, name) } ?? name
       guard !obstacles.contains(.hostGone) else { continue }
       let permanent = obstacles.filter(\.isPermanent)
-      if nearest.map({ (permanent.count, name) < ($0.obstacles.count, $0.host) }) ?? true { nearest = (name, permanent) }
+      if nearest.map({ (permanent.count, name) < ($0.obstacles.count, $0.host) }) ?? true {
+        nearest = (name, permanent)
+      }
     }
     let fleet = dispatcher.fleetObstacles(for: definition)
     return "no known host could run it now" + (reason(fleet, nearest, first).map { " (\($0))" } ?? "")

@@ -126,7 +126,10 @@ import Testing
       crowd.decide { $0.setPaused(true) }
       try await crowd.submit(Self.a)
       if !draw.once(in: 3) { crowd.decide { $0.setPaused(false) } }
-      for index in 0..<20 { crowd.decide { $0.disconnected(HostName("host-\(index)")); return [] } }
+      crowd.decide { dispatcher in
+        for index in 0..<20 { dispatcher.disconnected(HostName("host-\(index)")) }
+        return []
+      }
       let record = try await crowd.coordinator.request(Self.a, number: nil)
       let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
       let definition = try #require(try await crowd.coordinator.store.definition(record.definition))
@@ -183,7 +186,9 @@ import Testing
       hello.capabilities.slots = 1
       if index < 10 { hello.capabilities.permissions = CommandPermissions(principals: [PrincipalPattern("bob")!]) }
     }
-    for index in 0..<30 { crowd.decide { $0.setEvicted(IdentifierPattern(Self.a), from: HostName("host-\(index)"), true) } }
+    for index in 0..<30 {
+      crowd.decide { $0.setEvicted(IdentifierPattern(Self.a), from: HostName("host-\(index)"), true) }
+    }
     try await crowd.submit(Self.a, by: "ada")
     try await crowd.submit(Self.b, by: "bob")
     func codes(_ identifier: JobIdentifier) async throws -> [String: Int] {

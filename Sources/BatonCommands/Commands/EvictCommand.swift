@@ -58,7 +58,7 @@ struct EvictCommand: AsyncParsableCommand, Sendable {
   private func waitUntilGone(from hosts: [HostName]) async throws {
     let (pattern, client) = (identifier, client)
     try await racing(
-      timeout: deadline, what: "something of \(identifier) still runs there", interruption: { "the job stays evicted" }
+      timeout: deadline, what: "something of \(identifier) still runs there", interruption: Self.leave
     ) {
       try await client.connect { api in
         for host in hosts {
@@ -71,6 +71,8 @@ struct EvictCommand: AsyncParsableCommand, Sendable {
     }
     if options.output.isTable, !options.quiet { Console.current.output("\(identifier): runs on none of these hosts") }
   }
+
+  @Sendable private static func leave() -> String { "the job stays evicted" }
 
   private func line(_ host: HostName) -> String {
     "\(identifier): "
