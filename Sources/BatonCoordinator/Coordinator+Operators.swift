@@ -9,70 +9,6 @@ import Synchronization
 
 /// The operators' calls. The gRPC service and the embedded commands use them.
 extension Coordinator {
-  // MARK: Definitions
-
-  /// Stores definitions, and the requests that applying them submits.
-  /// - Throws: `OperatorError.invalid` if a definition breaks a rule of `Definition.validate()`, and `.notPermitted`
-  ///   if the configuration does not permit its pattern. In both cases no definition is stored.
-  package func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
-    for definition in definitions {
-      do throws(DefinitionProblem) {
-        try definition.validate()
-        guard let size = try? definition.json().count, size <= Definition.Limits.bytes else { throw .tooLarge }
-      } catch {
-        throw OperatorError.invalid("the definition of '\(definition.pattern)' is not taken: \(error)")
-      }
-    }
-    for definition in definitions where !permits(definition.pattern) {
-      throw OperatorError.notPermitted(
-        "'\(definition.pattern)' may not be defined here: permittedIdentifiers of the coordinator's configuration "
-          + "does not cover it")
-    }
-    let applied = try await translating {
-      try await self.store.apply(
-        definitions, seeds: definitions.map { _ in .new(under: nil, settings.sampler) }, at: self.now().moment)
-    }
-    let stored = try await store.definitions()
-    decide { $0.core.applied(applied, stored) }
-    return applied
-  }
-
-  private func permits(_ pattern: IdentifierPattern) -> Bool {
-    settings.permittedIdentifiers.isEmpty || settings.permittedIdentifiers.contains { $0.covers(pattern) }
-  }
-
-  package func definitions(named patterns: [IdentifierPattern]) async throws -> [DefinitionReport] {
-    let (stored, counts) = try await translating {
-      (try await self.store.definitions(), try await self.store.counts())
-    }
-    let dispatcher = snapshot().dispatcher
-    let byPattern = Dictionary(grouping: counts, by: \.pattern)
-    return stored.filter { one in patterns.isEmpty || patterns.contains { $0.names(one.definition.pattern) } }
-      .sorted { $0.definition.pattern < $1.definition.pattern }
-      .map { one in
-        let counts = (byPattern[one.definition.pattern] ?? []).map { ($0.state, $0.count) }
-        return DefinitionReport(
-          definition: one.definition, appliedAt: one.appliedAt, problem: one.problem?.description,
-          counts: Dictionary(counts, uniquingKeysWith: +),
-          usualBatch: dispatcher.paces[one.definition.pattern]?.usualBatch,
-          used: one.definition.dailyAllowance.map { _ in dispatcher.usedToday(by: one.definition.pattern) })
-      }
-  }
-
-  package func definition(of identifier: JobIdentifier, number: Int?) async throws -> RequestDefinition {
-    let record = try await request(identifier, number: number)
-    let found = try await translating { try await self.store.definition(record.definition) }
-    guard let found else { throw OperatorError.notFound("\(identifier) has no definition any more") }
-    let applied = state.withLock { $0.core.index.definition(for: identifier) }
-    return RequestDefinition(definition: found, isApplied: applied?.id == record.definition)
-  }
-
-  package func remove(_ pattern: IdentifierPattern) async throws {
-    try await translating { try await self.store.remove(pattern) }
-    let stored = try await store.definitions()
-    decide { $0.core.definitionsChanged(stored) }
-  }
-
   // MARK: Requests
 
   package func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
@@ -350,7 +286,7 @@ extension Coordinator {
     let records = try await translating {
       try await self.store.coordinators(endedSince: self.now().steady + (.zero - Self.endedShown))
     }
-    let fleet = snapshot()
+    let fleet = snapshotWithoutHosts()
     return records.map { record in
       CoordinatorReport(
         number: record.epoch, place: record.place, hosts: record.hosts, isSteward: record.isSteward && !record.isEnded,
@@ -371,24 +307,10 @@ extension Coordinator {
     return fleet.hostNames.compactMap { name in fleet.host(name).map { ($0, fleet.lastSeenAt(name)) } }
   }
 
-  /// For each identifier, why no host could run its definition at present; nil if some host could run it now or soon.
-  package func warnings(for identifiers: [JobIdentifier]) -> [String?] {
-    guard !identifiers.isEmpty else { return [] }
-    return state.withLock { state in
-      var known: [DefinitionID: String?] = [:]
-      return identifiers.map { identifier in
-        guard let definition = state.core.index.definition(for: identifier) else { return nil }
-        let warning = known[definition.id] ?? Self.warning(for: definition.definition, state.core.dispatcher)
-        known[definition.id] = .some(warning)
-        if state.core.dispatcher.hosts.isEmpty { return warning }
-        return warning.map { "\($0); 'baton explain \(identifier)' has all reasons" }
-      }
-    }
-  }
-
   /// The warning that the submission's earliest begin date is ignored; nil if it is not ignored.
   func ignoredDate(of submission: Submission) -> String? {
-    guard submission.earliestBeginDate != nil else { return nil }
+    // 'baton start' asks for now, which is when such a job starts anyway.
+    guard let date = submission.earliestBeginDate, date != .afterSubmission(.zero) else { return nil }
     let kind = state.withLock { $0.core.index.definition(for: submission.identifier)?.definition.kind }
     guard kind == .continued else { return nil }
     return "its earliest begin date is ignored: a job of kind 'continued' starts as soon as a host can take it; "
@@ -422,31 +344,6 @@ extension Coordinator {
       case .locked, .corrupt: throw error
       }
     }
-  }
-}
-
-extension Coordinator {
-  /// The warning for a definition. It is the same for every request of the definition, so the caller asks for it once,
-  /// however many requests are submitted.
-  private static func warning(for definition: Definition, _ dispatcher: Dispatcher) -> String? {
-    if dispatcher.hosts.isEmpty { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
-    let isHopeless = { (obstacles: [Obstacle]) in obstacles.contains { $0.isPermanent || $0 == .hostGone } }
-    // Usually the first host could run the definition, and then the search ends.
-    guard dispatcher.hosts.values.allSatisfy({ isHopeless($0.obstacles(for: definition)) }) else { return nil }
-    let (fleet, hosts) = dispatcher.obstacles(for: definition)
-    return "no known host could run it now" + (reason(fleet, hosts).map { " (\($0))" } ?? "")
-  }
-
-  /// The reason that a person can do something about: the GPUs that the whole fleet lacks; otherwise a permanent
-  /// obstacle of a present host, namely the host with the fewest permanent obstacles; otherwise that the hosts are
-  /// gone.
-  private static func reason(_ fleet: [Obstacle], _ hosts: [(HostName, [Obstacle])]) -> String? {
-    if let lack = fleet.first(where: { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }) { return lack.text }
-    let present = hosts.filter { !$0.1.contains(.hostGone) }.map { ($0.0, $0.1.filter(\.isPermanent)) }
-    if let (host, obstacles) = present.min(by: { $0.1.count < $1.1.count }), let first = obstacles.first {
-      return "\(host): \(first.text)"
-    }
-    return hosts.first.map { "\($0.0): \(Obstacle.hostGone.text)" }
   }
 }
 

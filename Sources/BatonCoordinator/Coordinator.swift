@@ -25,6 +25,11 @@ package final class Coordinator: Sendable {
   /// Raised when enough spans have ended for a full request.
   let spanSignal = Signal()
   let watchers = Watchers()
+  let examinations = SharedExaminations()
+  /// The warnings of large fleets, which look at every host.
+  let knownWarnings = Mutex<[DefinitionID: KnownWarning]>([:])
+  /// The sorted names of hosts, as of the last time they were asked for.
+  let hostNames = Mutex(SortedHostNames())
   /// Outside `state`, because it is read while the lock of `state` is held.
   private let steadyClock: Mutex<SteadyClock>
   /// Lets operators' words about the fleet and its hosts in one at a time.

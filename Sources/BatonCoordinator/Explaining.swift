@@ -2,8 +2,7 @@ package import BatonModel
 package import BatonStore
 
 /// Builds the answer of `explain`: the obstacles, which are those that the dispatcher decides with, and what to do
-/// about them. The caller adds the hosts one by one. Each host is examined once, so the cost is proportional to the
-/// size of the fleet.
+/// about them. The caller adds the hosts one by one, or hands hosts over that were examined before.
 package struct Explaining {
   package var record: RequestRecord
   package var position: Int?
@@ -11,14 +10,7 @@ package struct Explaining {
   package var reservation: Explanation.Reservation?
   /// The obstacles of the request and of the fleet, with times on the wall clock.
   private let own: [Obstacle]
-  private var hosts: [ExplainedHost] = []
-  /// The host with the fewest obstacles for this request, among the hosts that are nearest to taking it.
-  private var best: ExplainedHost?
-  private var hasFitHost = false
-  /// The hosts whose certificates an operator has revoked.
-  private var revoked: Set<HostName> = []
-  /// How many obstacles were examined.
-  package private(set) var steps: Int
+  private var hosts = ExaminedHosts()
 
   /// - Parameter own: the obstacles that keep the request from starting on any host.
   package init(
@@ -27,7 +19,15 @@ package struct Explaining {
   ) {
     (self.record, self.own, self.position, self.order) = (record, own, position, order)
     self.reservation = reservation
-    steps = own.count
+  }
+
+  /// - Parameter hosts: every host of the fleet, examined for this request or for one that they treat alike.
+  init(
+    record: RequestRecord, own: [Obstacle], position: Int?, order: Explanation.Order?,
+    reservation: Explanation.Reservation?, hosts: ExaminedHosts
+  ) {
+    self.init(record: record, own: own, position: position, order: order, reservation: reservation)
+    self.hosts = hosts
   }
 
   /// Adds a host.
@@ -38,91 +38,73 @@ package struct Explaining {
   package mutating func add(
     _ host: Host, lastSeenAt: Timestamp?, isRevoked: Bool = false, _ obstacles: [Obstacle]
   ) {
-    if isRevoked { revoked.insert(host.name) }
-    let explained = ExplainedHost(
-      host: host, nearness: Nearness(obstacles), obstacles: obstacles, lastSeenAt: lastSeenAt,
-      permanent: obstacles.count(where: \.isPermanent))
-    steps += obstacles.count
-    hosts.append(explained)
-    hasFitHost = hasFitHost || explained.permanent == 0
-    if best.map({ explained.isBetter(than: $0) }) ?? true { best = explained }
+    hosts.add(host.name, host.conditions, lastSeenAt: lastSeenAt, isRevoked: isRevoked, obstacles)
   }
+
+  /// How many obstacles were examined.
+  package var steps: Int { own.count + hosts.steps }
 
   /// The explanation. The hosts that are nearest to taking the request come first; hosts of equal nearness are sorted
   /// by name.
-  package var explanation: Explanation {
-    explanation(own.map { line($0) } + sorted.flatMap(lines))
-  }
+  package var explanation: Explanation { explanation(of: hosts.inOrder().members) }
 
   /// The explanation in which hosts with the same obstacles stand together. Its lines are those of the first host of
   /// each group.
   package var grouped: Explanation {
-    let sorted = sorted
-    let ordered = sorted.filter(\.obstacles.isEmpty) + sorted.filter { !$0.obstacles.isEmpty }
-    let groups = ExplainedGroups(ordered.map { ($0.host.name, $0.obstacles.map(\.code).unique) })
-    let examples = Set(groups.groups.compactMap(\.names.first))
-    let told = ordered.filter { examples.contains($0.host.name) }.flatMap(lines)
-    var explanation = explanation(own.map { line($0) } + told)
-    explanation.groups = groups
+    let grouping = hosts.grouping
+    var explanation = explanation(of: grouping.examples)
+    explanation.groups = grouping.groups
     return explanation
   }
 
   /// How many hosts were added.
-  package var hostCount: Int { hosts.count }
+  package var hostCount: Int { hosts.members.count }
 
-  private var sorted: [ExplainedHost] {
-    hosts.sorted { ($0.nearness, $0.host.name) < ($1.nearness, $1.host.name) }
+  private func explanation(of members: [ExaminedHosts.Member]) -> Explanation {
+    let ownLines = ownLines
+    return Explanation(
+      record: record, verdict: verdict, lines: ownLines + lines(of: members), position: position,
+      advice: advice(ownLines), order: order, reservation: reservation)
   }
 
-  private func lines(_ host: ExplainedHost) -> [Explanation.Line] {
-    host.obstacles.map { line($0, host.host, host.lastSeenAt) }
-  }
+  private var ownLines: [Explanation.Line] { own.map { ObstacleInWords($0, of: record.identifier).line } }
 
-  private func explanation(_ lines: [Explanation.Line]) -> Explanation {
-    Explanation(
-      record: record, verdict: verdict, lines: lines, position: position, advice: advice, order: order,
-      reservation: reservation)
-  }
-
-  private func line(_ obstacle: Obstacle, _ host: Host? = nil, _ lastSeenAt: Timestamp? = nil) -> Explanation.Line {
-    let evidence = host.flatMap { Policy.evidence(of: obstacle, in: $0.conditions) }
-    return Explanation.Line(
-      host: host?.name, code: obstacle.code, text: obstacle.text, remedy: remedy(of: obstacle, on: host),
-      isPermanent: obstacle.isPermanent, source: evidence?.source, raw: evidence?.raw,
-      age: evidence?.age, reportedAt: lastSeenAt, clearsAt: obstacle.clearsAt)
-  }
-
-  /// The remedy for the obstacle, with the names of the host and of the job. The remedy for a simulated condition is
-  /// to end the simulation.
-  private func remedy(of obstacle: Obstacle, on host: Host?) -> String {
-    let source = host.flatMap { Policy.evidence(of: obstacle, in: $0.conditions) }?.source
-    let isSimulated = source == ConditionOverrides.source
-    return
-      (isSimulated
-      ? "baton simulate conditions HOST --end"
-      : obstacle.remedy(isRevoked: host.map { revoked.contains($0.name) } ?? false))
-      .filling(record.identifier, host?.name)
+  /// The lines of these hosts. What is the same for all hosts with the same obstacles is put into words once.
+  private func lines(of members: [ExaminedHosts.Member]) -> [Explanation.Line] {
+    var words: [[ObstacleInWords]?] = Array(repeating: nil, count: hosts.causes.count)
+    var lines: [Explanation.Line] = []
+    lines.reserveCapacity(members.reduce(0) { $0 + hosts.causes[$1.cause].obstacles.count })
+    for member in members {
+      let known =
+        words[member.cause]
+        ?? hosts.causes[member.cause].obstacles.map { ObstacleInWords($0, of: record.identifier) }
+      words[member.cause] = known
+      for (index, obstacle) in known.enumerated() {
+        lines.append(obstacle.line(on: member, member.evidence.isEmpty ? nil : member.evidence[index]))
+      }
+    }
+    return lines
   }
 
   private var verdict: Explanation.Verdict {
     if record.state == .running { return .running }
     if record.state.isEnded { return .ended }
-    return !hosts.isEmpty && !hasFitHost ? .impossible : .waiting
+    return !hosts.members.isEmpty && !hosts.hasFitHost ? .impossible : .waiting
   }
 
   // MARK: Advice
 
   /// The change that would start the request, or the smallest known set of changes.
-  private var advice: String {
+  private func advice(_ own: [Explanation.Line]) -> String {
     guard record.state.isPending else { return "" }
     // Without hosts no change on a host can help; the obstacle `noHosts` says that.
-    let onHost = best?.obstacles ?? []
+    let onHost = hosts.best.map { lines(of: [$0]) } ?? []
     // One change may take several obstacles away, and is told once.
-    let ownChanges = own.filter { !isCovered($0, by: onHost) }.map { change($0, on: nil) }.unique
+    let ownChanges = own.filter { !isCovered($0, by: onHost) }.map(change).unique
     let changes =
       ownChanges
-      + onHost.map { change($0, on: best?.host) }.unique.filter { !ownChanges.contains($0) }
-      .map { "\(best.map { "on \($0.host.name): " } ?? "")\($0)" }
+      + onHost.map(change).unique.filter { !ownChanges.contains($0) }
+      .map { "\(hosts.best.map { "on \($0.name): " } ?? "")\($0)" }
     switch changes.count {
     case 0: return "nothing keeps it from starting: it starts in a moment"
     case 1: return "one change starts it: \(changes[0])"
@@ -132,28 +114,65 @@ package struct Explaining {
 
   /// True if an obstacle of the host already covers a fleet obstacle: the host's lack of GPUs covers the fleet's lack
   /// of GPUs.
-  private func isCovered(_ obstacle: Obstacle, by others: [Obstacle]) -> Bool {
-    obstacle.kind == .noHostHasGPU && others.contains { $0.kind == .hostHasNoGPU }
+  private func isCovered(_ line: Explanation.Line, by others: [Explanation.Line]) -> Bool {
+    line.code == Obstacle.Kind.noHostHasGPU.rawValue
+      && others.contains { $0.code == Obstacle.Kind.hostHasNoGPU.rawValue }
   }
 
-  private func change(_ obstacle: Obstacle, on host: Host?) -> String {
-    let remedy = remedy(of: obstacle, on: host)
-    return obstacle.clearsAt == nil ? remedy : "\(remedy) (\(obstacle.code) ends by itself)"
+  private func change(_ line: Explanation.Line) -> String {
+    line.clearsAt == nil ? line.remedy : "\(line.remedy) (\(line.code) ends by itself)"
   }
 }
 
-/// A host with its obstacles for a request.
-private struct ExplainedHost {
-  var host: Host
-  var nearness: Nearness
-  var obstacles: [Obstacle]
-  var lastSeenAt: Timestamp?
-  /// How many of the obstacles never clear by themselves.
-  var permanent: Int
+/// An obstacle in words, for any number of hosts.
+private struct ObstacleInWords {
+  private var obstacle: Obstacle
+  private var text: String
+  private var remedy: Remedy
+  /// The remedy on a host whose certificates an operator has revoked.
+  private var remedyIfRevoked: Remedy
+  /// The remedy for a simulated condition, which is to end the simulation.
+  private var remedyIfSimulated: Remedy
+  private var (code, isPermanent): (String, Bool)
 
-  func isBetter(than other: ExplainedHost) -> Bool {
-    (nearness.rawValue, obstacles.count, permanent, host.name.rawValue)
-      < (other.nearness.rawValue, other.obstacles.count, other.permanent, other.host.name.rawValue)
+  init(_ obstacle: Obstacle, of identifier: JobIdentifier) {
+    self.obstacle = obstacle
+    (code, text, isPermanent) = (obstacle.code, obstacle.text, obstacle.isPermanent)
+    remedy = Remedy(obstacle.remedy, identifier)
+    remedyIfRevoked = Remedy(obstacle.remedy(isRevoked: true), identifier)
+    remedyIfSimulated = Remedy("baton simulate conditions HOST --end", identifier)
+  }
+
+  /// The line of an obstacle of the request or of the fleet.
+  var line: Explanation.Line {
+    Explanation.Line(
+      code: code, text: text, remedy: remedy.text(nil), isPermanent: isPermanent, clearsAt: obstacle.clearsAt)
+  }
+
+  /// - Parameter evidence: the reading that the obstacle comes from.
+  func line(on member: ExaminedHosts.Member, _ evidence: Evidence?) -> Explanation.Line {
+    let isSimulated = evidence?.source == ConditionOverrides.source
+    let remedy = isSimulated ? remedyIfSimulated : member.isRevoked ? remedyIfRevoked : remedy
+    return Explanation.Line(
+      host: member.name, code: code, text: text, remedy: remedy.text(member.name), isPermanent: isPermanent,
+      source: evidence?.source, raw: evidence?.raw, age: evidence?.age, reportedAt: member.lastSeenAt,
+      clearsAt: obstacle.clearsAt)
+  }
+
+  /// A remedy with the name of the job, in which only that of a host is missing.
+  private struct Remedy {
+    /// What stands before, between and after the names of the host.
+    private var parts: [String]
+
+    init(_ text: String, _ identifier: JobIdentifier) {
+      // No name of a host has this character.
+      parts = text.filling(identifier, HostName("\0")).split(separator: "\0", omittingEmptySubsequences: false)
+        .map(String.init)
+    }
+
+    func text(_ host: HostName?) -> String {
+      parts.count == 1 ? parts[0] : parts.joined(separator: host?.rawValue ?? "HOST")
+    }
   }
 }
 

@@ -7,9 +7,8 @@ package import BatonModel
 ///
 /// The verbs do not rely on there being only one coordinator process. Every write names what its caller believes to be
 /// true (a launch number, a lease), and is refused if the store's rows say otherwise; and every transaction begins with
-/// a look at the row of its own coordinator. The cases of
-/// `StoreConformance` test an implementation for all of this.
-package protocol Store: Sendable {
+/// a look at the row of its own coordinator. The cases of `StoreConformance` test an implementation for all of this.
+package protocol Store: PeopleStore, SpanStore {
   /// Yields once, when the disk has failed. Every later write is answered with `.unknown`, so the process should end
   /// and recover when it is started again.
   var failures: AsyncStream<StoreError> { get }
@@ -259,29 +258,6 @@ package protocol Store: Sendable {
   /// store, each of them asks every second, and reads both again when the numbers have changed.
   func identityMark() async throws -> [Int64]
 
-  // MARK: Credentials and the audit log
-
-  /// Stores a new credential, and drops those that have ended.
-  func issue(_ credential: Credential) async throws
-  /// Revokes credentials for ever. Nothing happens for an id that is not known.
-  func revoke(credentials ids: [[UInt8]]) async throws
-  /// Records when a credential was last used.
-  func noteUse(ofCredential id: [UInt8], at now: Timestamp) async throws
-  /// All credentials that have not ended long ago, in the order in which they were created.
-  func credentials() async throws -> [Credential]
-  /// Adds a row to the audit log. The rows of changes are added together with them (`AuditedCall`).
-  func append(_ entry: AuditEntry) async throws
-  /// The rows after a number, in their order, at most `limit`.
-  func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow]
-  /// The number and the hash of the last row of the audit log; the number 0 if there is no row.
-  func auditHead() async throws -> AuditHead
-  /// Checks that no row of the audit log was changed or removed. It reads the whole log.
-  func verifyAudit() async throws -> AuditVerdict
-  /// The oldest rows that are from before `time`, at most `limit`.
-  func oldAudit(before time: Timestamp, limit: Int) async throws -> [AuditRow]
-  /// Deletes the rows up to this one, which must have been saved elsewhere.
-  func dropAudit(upTo last: AuditRow) async throws
-
   // MARK: Hosts
 
   /// Keeps the last reports of hosts. `explain` uses the report of a host that is not connected. The report of a lease
@@ -387,25 +363,6 @@ package protocol Store: Sendable {
   /// ready.
   func oldestReady(of classes: [RequirementClass]) async throws -> Timestamp?
 
-  // MARK: Spans
-
-  /// The spans that are not confirmed yet, those of the oldest requests first, at most `limit` occasions. Only a store
-  /// that was opened with `queuesSpans` has any, and only for requests that are sampled.
-  func unsentSpans(limit: Int) async throws -> [SpanSource]
-  /// Removes spans from the queue, because a backend has confirmed them.
-  func confirmSpans(_ keys: [SpanKey]) async throws
-  /// Removes spans from the queue, because a backend will never accept them. They are counted as rejected for as long
-  /// as their request is kept.
-  func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) async throws
-  /// Removes the spans of requests that ended before `time`, on the steady clock, and the oldest ones beyond `count`,
-  /// from the queue in one small step.
-  /// - Returns: how many occasions were removed, at most `limit`.
-  func dropUnsentSpans(endedBefore time: Timestamp, beyond count: Int, limit: Int) async throws -> Int
-  /// How many spans wait to be sent, and how many were rejected.
-  func spanQueue() async throws -> SpanQueueRecord
-  /// All spans of a request, confirmed or not, in the order of time; empty if the request is not kept.
-  func spans(of request: RequestID) async throws -> [SpanSource]
-
   // MARK: Keeping house
 
   /// Writes a copy of everything that was acknowledged so far to a new file on the store's machine, while the store is
@@ -440,47 +397,4 @@ package protocol Store: Sendable {
   /// `PruneSelection.most`, in steps that are transactions of their own. A request whose spans were not sent yet stays.
   /// - Parameter isRehearsal: whether nothing is deleted; the answer then says what would be.
   func prune(_ selection: PruneSelection, isRehearsal: Bool, at now: Moment) async throws -> PruneAnswer
-}
-
-extension Store {
-  /// Grants a lease to a worker without a secret.
-  @discardableResult
-  package func grantLease(
-    _ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment
-  ) async throws -> LeaseGrant {
-    try await grantLease(host, incarnation, link: 0, secret: nil, report: report, at: now)
-  }
-
-  /// Records that the coordinator asked a launch to stop.
-  package func noteExpiry(
-    _ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment
-  ) async throws -> LaunchSubject? {
-    try await noteExpiry(launch, reason, from: nil, under: nil, at: now)
-  }
-
-  /// Records that a worker asked its launch to stop.
-  package func noteExpiry(
-    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess, at now: Moment
-  ) async throws -> LaunchSubject? {
-    try await noteExpiry(launch, reason, from: process, under: nil, at: now)
-  }
-
-  /// Retries a failed request under the definition that it has.
-  package func retry(_ request: RequestID, skipping: SkippedBatch, at now: Moment) async throws -> RequestRecord {
-    try await retry(request, skipping: skipping, as: nil, at: now)
-  }
-
-  /// Cancels requests without a history of what kept them waiting.
-  package func cancel(
-    _ selection: RequestSelection, by principal: String, at now: Moment
-  ) async throws -> [Cancellation] {
-    try await cancel(selection, by: principal, histories: [:], at: now)
-  }
-}
-
-extension Store {
-  /// The last 64 KiB of a launch's output.
-  package func output(of launch: LaunchKey) async throws -> [UInt8] {
-    try await outputPieces(of: launch).flatMap(\.bytes)
-  }
 }

@@ -224,6 +224,42 @@ import Testing
     #expect(world.coordinator.calls.first == "retry com.example.broken with new definition")
   }
 
+  @Test func `evict waits until nothing of the job runs on the host, or the deadline is over`() async {
+    let idle = await World { $0.evicted = [HostName("alpha")] }
+      .baton("evict", "com.example.photos.*", "--host", "alpha", "--wait")
+    #expect(idle.status == 0)
+    #expect(
+      idle.output
+        == "com.example.photos.*: evicted from alpha\ncom.example.photos.*: runs on none of these hosts\n")
+    var busy = World { state in
+      state.evicted = [HostName("alpha")]
+      state.requests = [.example(1, "com.example.report", .running) { $0.host = HostName("alpha") }]
+    }
+    busy.elapsing = [.seconds(300)]
+    let late = await busy.baton("evict", "com.example.report", "--wait", "--deadline", "5m")
+    #expect(late.status == 124, "\(late.error)")
+    #expect(late.error == "error: something of com.example.report still runs there after 5m; it goes on\n")
+    let other = await busy.baton("evict", "com.example.photos.*", "--host", "alpha", "--wait", "-q")
+    #expect(other.status == 0 && other.output.isEmpty, "only the job itself counts: \(other.error)")
+  }
+
+  @Test(arguments: [["--allow", "--wait"], ["--deadline", "5m"]])
+  func `evict refuses a wait that means nothing`(options: [String]) async {
+    #expect(await World([]).baton(["evict", "com.example.report"] + options).status == 64)
+  }
+
+  @Test(arguments: [
+    ["host", "approve", "desk", "082514"], ["host", "revoke", "desk"], ["host", "forget", "desk"],
+    ["credential", "revoke", "alice"],
+  ])
+  func `what changes who belongs to the fleet can be quiet, or answer in JSON`(arguments: [String]) async {
+    let told = await World([]).baton(arguments)
+    #expect(told.status == 0 && !told.output.isEmpty, "\(told.error)")
+    let quiet = await World([]).baton(arguments + ["-q"])
+    #expect(quiet.status == 0 && quiet.output.isEmpty, "\(quiet.error)")
+    #expect(await World([]).baton(arguments + ["-o", "jsonl"]).output.hasPrefix("{"))
+  }
+
   @Test func `evict names every host that it is given`() async throws {
     let world = World { $0.evicted = [HostName("alpha"), HostName("beta")] }
     let run = await world.baton("evict", "com.example.photos.*", "--host", "alpha", "--host", "beta")

@@ -142,11 +142,14 @@ import Testing
 
   @Test func `an explanation of a large fleet is told by groups, whose names are capped`() async throws {
     let names = (0..<5000).map { HostName("host-\($0)") }
-    let hosts = names.map {
-      (name: $0, codes: $0.rawValue.hasSuffix("7") ? ["slotsInUse"] : ["slotsInUse", "hostGone"])
+    var examined = ExaminedHosts()
+    let inUse = Obstacle.slotsInUse(needed: 1, free: 0)
+    for name in names {
+      examined.add(
+        name, .assumed, lastSeenAt: nil, isRevoked: false, name.rawValue.hasSuffix("7") ? [inUse] : [inUse, .hostGone])
     }
-    let groups = ExplainedGroups(hosts)
-    #expect(groups.groups.map(\.count) == [4500, 500])
+    let groups = examined.grouping.groups
+    #expect(groups.groups.map(\.count) == [500, 4500])
     #expect(groups.groups.allSatisfy { $0.names.count == ExplainedGroups.mostNames })
     #expect(
       groups.rows == [
@@ -157,6 +160,6 @@ import Testing
       state.explanation.groups = groups
     }
     let run = await world.baton("explain", "com.example.report")
-    #expect(run.output.contains("4500 hosts: host-0, host-1, host-2 and 4497 more"))
+    #expect(run.output.contains("4500 hosts: host-0, host-1, host-10 and 4497 more"))
   }
 }

@@ -56,6 +56,8 @@ import Testing
       #expect(ignored.hasPrefix("its earliest begin date is ignored: a job of kind 'continued' starts as soon as"))
       #expect(ignored.contains("; no worker has connected yet"))
       #expect(try await Self.warning(fleet, "com.example.now")?.contains("ignored") == false)
+      let atOnce = EarliestBeginDate.afterSubmission(.zero)
+      #expect(try await Self.warning(fleet, "com.example.now", earliest: atOnce)?.contains("ignored") == false)
       #expect(try await Self.warning(fleet, "com.example.later", earliest: later) == nil)
     }
   }

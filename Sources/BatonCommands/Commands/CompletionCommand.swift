@@ -61,6 +61,8 @@ struct CompleteCommand: AsyncParsableCommand, Sendable {
   static let deadline = Duration.milliseconds(1000)
   /// The most requests whose identifiers are offered, the newest ones.
   private static let requests = 500
+  /// The most hosts that are offered, the first ones by name.
+  private static let hosts = 500
 
   /// Writes nothing about errors: they would stand in the middle of the line that a person is typing.
   func run() async throws {
@@ -80,7 +82,7 @@ struct CompleteCommand: AsyncParsableCommand, Sendable {
 
   private static func words(for subject: Subject, _ api: any OperatorAPI) async throws -> [String] {
     switch subject {
-    case .hosts: return try await api.hostReports().map(\.name.rawValue)
+    case .hosts: return try await api.hosts(HostFilter(), after: nil, limit: hosts).hosts.map(\.name.rawValue)
     case .definitions: return try await api.definitions(named: []).map(\.definition.pattern.rawValue)
     case .identifiers:
       async let patterns = api.definitions(named: []).compactMap(\.definition.pattern.literal?.rawValue)

@@ -137,11 +137,15 @@ struct CredentialRevokeCommand: AsyncParsableCommand, Sendable {
 
   @Argument(help: "The name of credentials, or the id of one.") var credential: String
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let name = credential
     let revoked = try await client.connect { try await $0.revokeCredential(name) }
-    Console.current.output("\(name.onOneLine): \(revoked.words)")
+    let json: JSONValue = [
+      "name": .string(name), "revoked": JSONValue(revoked.count), "revokedBefore": JSONValue(revoked.before),
+    ]
+    Console.current.emit(options, json) { ["\(name.onOneLine): \(revoked.words)"] }
   }
 }
 

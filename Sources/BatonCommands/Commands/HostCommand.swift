@@ -178,11 +178,14 @@ struct HostApproveCommand: AsyncParsableCommand, Sendable {
   @Argument(help: "The name in the invitation.") var host: String
   @Argument(help: "The six digits that the host shows.") var number: String
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let (name, number) = (HostName(host), number)
     try await client.connect { try await $0.approve(name, number: number) }
-    Console.current.output("\(host.onOneLine): approved; it joins when it asks again")
+    Console.current.emit(options, ["host": .string(host), "approved": .bool(true)]) {
+      ["\(host.onOneLine): approved; it joins when it asks again"]
+    }
   }
 }
 
@@ -200,14 +203,18 @@ struct HostRevokeCommand: AsyncParsableCommand, Sendable {
 
   @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let name = HostName(host)
     let count = try await client.connect { try await $0.revoke(name) }
-    Console.current.output(
-      count == 0
-        ? "\(host.onOneLine): has no valid certificate; its open invitations are taken back"
-        : "\(host.onOneLine): revoked, with \(count) certificate\(count == 1 ? "" : "s")")
+    Console.current.emit(options, ["host": .string(host), "certificates": JSONValue(count)]) {
+      [
+        count == 0
+          ? "\(host.onOneLine): has no valid certificate; its open invitations are taken back"
+          : "\(host.onOneLine): revoked, with \(count) certificate\(count == 1 ? "" : "s")"
+      ]
+    }
   }
 }
 
@@ -227,10 +234,13 @@ struct HostForgetCommand: AsyncParsableCommand, Sendable {
 
   @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
   @OptionGroup var client: ClientOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() async throws {
     let name = HostName(host)
     try await client.connect { try await $0.forgetHost(name) }
-    Console.current.output("\(host.onOneLine): forgotten")
+    Console.current.emit(options, ["host": .string(host), "forgotten": .bool(true)]) {
+      ["\(host.onOneLine): forgotten"]
+    }
   }
 }

@@ -42,7 +42,8 @@ struct RevertCommand: AsyncParsableCommand, Sendable {
     if dryRun { return try plan.write(options.output, console) }
     let applied = try await client.connect { try await $0.apply([version.definition]) }
     console.emit(options, list: applied.map { JSONValue($0, to: number) }) {
-      plan.steps.flatMap(\.lines) + applied.map { "\($0.line), from version \(number)" }
+      // The first line of a step says what would be done, and the last line here what was done.
+      plan.steps.flatMap { $0.lines.dropFirst() } + applied.map { "\($0.line), from version \(number)" }
     }
   }
 }

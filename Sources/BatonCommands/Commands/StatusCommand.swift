@@ -32,6 +32,8 @@ struct StatusCommand: AsyncParsableCommand, Sendable {
 private struct FleetStatus: Sendable {
   /// The most requests of a kind that are named.
   private static let named = 5
+  /// The most hosts that are named.
+  private static let namedHosts = 3
   /// For how long a failed request is news.
   private static let news = Duration.seconds(86_400)
   /// A request that has been ready for so long may need a person.
@@ -39,7 +41,9 @@ private struct FleetStatus: Sendable {
 
   private var standing: FleetStanding
   private var coordinators: [CoordinatorReport]
-  private var hosts: [HostReport]
+  private var hosts: HostSummary
+  /// The first hosts that are gone.
+  private var goneHosts: [HostName] = []
   private var counts: [RequestState: Int] = [:]
   private var failed: [RequestRecord]
   private var oldestReady: RequestRecord?
@@ -49,7 +53,11 @@ private struct FleetStatus: Sendable {
     self.now = now
     standing = try await api.standing()
     coordinators = try await api.coordinators().filter { !$0.isEnded }
-    hosts = try await api.hostReports()
+    hosts = try await api.hosts(HostFilter(), after: nil, limit: 1).summary ?? HostSummary()
+    if hosts.states[.gone] ?? 0 > 0 {
+      let page = try await api.hosts(HostFilter(states: [.gone]), after: nil, limit: Self.namedHosts)
+      goneHosts = page.hosts.map(\.name)
+    }
     for definition in try await api.definitions(named: []) { counts.merge(definition.counts, uniquingKeysWith: +) }
     let failures = RequestFilter(states: [.failed], isNewestFirst: true)
     failed = try await api.requests(failures, after: nil, limit: Self.named + 1)
@@ -78,18 +86,11 @@ private struct FleetStatus: Sendable {
   }
 
   private var hostText: String {
-    hosts.isEmpty
-      ? "none"
-      : Self.list(
-        HostReport.State.allCases.map { state in
-          (hosts.count { $0.state == state }, state.rawValue)
-        })
+    hosts.total == 0
+      ? "none" : Self.list(HostReport.State.allCases.map { state in (hosts.states[state] ?? 0, state.rawValue) })
   }
 
-  private var slotText: String {
-    let there = hosts.filter { $0.state != .gone }
-    return "\(there.reduce(0) { $0 + $1.usedSlots }) of \(there.reduce(0) { $0 + $1.capabilities.slots }) in use"
-  }
+  private var slotText: String { "\(hosts.usedSlots) of \(hosts.slots) in use" }
 
   private var requestText: String {
     let text = Self.list([RequestState.running, .ready, .scheduled].map { (counts[$0] ?? 0, $0.rawValue) })
@@ -129,14 +130,13 @@ private struct FleetStatus: Sendable {
   }
 
   private var gone: [Matter] {
-    let gone = hosts.filter { $0.state == .gone }
-    guard let first = gone.first else { return [] }
-    let names = Self.few(gone.map(\.name.rawValue.onOneLine))
+    guard let count = hosts.states[.gone], let first = goneHosts.first else { return [] }
+    let names = Self.few(goneHosts.map(\.rawValue.onOneLine), of: count)
     return [
       Matter(
         kind: "hostsGone",
-        text: "\(counted(gone.count, "host")) \(gone.count == 1 ? "is" : "are") gone (\(names)): "
-          + "baton hosts \(first.name.rawValue.onOneLine)")
+        text: "\(counted(count, "host")) \(count == 1 ? "is" : "are") gone (\(names)): "
+          + "baton hosts \(first.rawValue.onOneLine)")
     ]
   }
 
@@ -159,23 +159,23 @@ private struct FleetStatus: Sendable {
     return shown + [Matter(kind: "failed", text: "and more: baton list --state failed --since 24h")]
   }
 
-  private static func few(_ names: [String]) -> String {
-    names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
+  /// - Parameter count: how many there are, if `names` has only the first ones.
+  private static func few(_ names: [String], of count: Int? = nil) -> String {
+    let more = (count ?? names.count) - namedHosts
+    return names.prefix(namedHosts).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
 
   // MARK: JSON
 
   var json: JSONValue {
-    let there = hosts.filter { $0.state != .gone }
-    return [
+    [
       "paused": .bool(standing.isPaused), "problem": JSONValue(standing.problem),
       "coordinators": JSONValue(coordinators.count),
       "hosts": .object(
         HostReport.State.allCases.map { state in
-          JSONValue.Member(key: state.rawValue, value: JSONValue(hosts.count { $0.state == state }))
+          JSONValue.Member(key: state.rawValue, value: JSONValue(hosts.states[state] ?? 0))
         }),
-      "usedSlots": JSONValue(there.reduce(0) { $0 + $1.usedSlots }),
-      "slots": JSONValue(there.reduce(0) { $0 + $1.capabilities.slots }),
+      "usedSlots": JSONValue(hosts.usedSlots), "slots": JSONValue(hosts.slots),
       "requests": .object(
         RequestState.allCases.map { JSONValue.Member(key: $0.rawValue, value: JSONValue(counts[$0] ?? 0)) }),
       "evictions": .array(

@@ -47,7 +47,7 @@ extension ClientOptions {
   private static func others(than api: any OperatorAPI, serving host: HostName?) async throws -> [CoordinatorPlace] {
     let others = try await api.coordinators().filter { !$0.isEnded && !$0.answers && $0.hosts > 0 }
     guard let host, !others.isEmpty else { return others.map(\.place) }
-    let owner = try await api.hostReports().first { $0.name == host }?.coordinator
+    let owner = try await api.hosts(HostFilter(name: host), after: nil, limit: 1).hosts.first?.coordinator
     return others.filter { $0.number == owner }.map(\.place)
   }
 }

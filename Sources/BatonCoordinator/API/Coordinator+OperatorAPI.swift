@@ -114,8 +114,6 @@ extension Coordinator: OperatorAPI {
     return fleet.hostNames.compactMap(fleet.report)
   }
 
-  /// Explains from a copy of the coordinator's state, and yields from time to time: in a large fleet the explanation
-  /// takes a while, and no other work has to wait for it.
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     try await explaining(identifier, number: number).explanation
   }
@@ -130,45 +128,25 @@ extension Coordinator: OperatorAPI {
 
   private func explaining(_ identifier: JobIdentifier, number: Int?) async throws -> Explaining {
     let record = try await request(identifier, number: number)
-    let fleet = snapshot()
     // While a request with shards runs, the next shard may wait for a host.
     let isWaiting = record.state.isPending || record.shards.map { $0.ready > 0 } ?? false
     let definition = isWaiting ? try await store.definition(record.definition) : nil
-    var explaining = Explaining(
-      record: record, own: own(record, definition, in: fleet), position: try await store.position(of: record.id),
-      order: definition == nil ? nil : fleet.order(of: record), reservation: fleet.reservation(of: record))
-    let revoked = revokedHosts
-    for (index, name) in fleet.hostNames.enumerated() {
-      guard let state = fleet.host(name) else { continue }
-      let obstacles =
-        definition.map {
-          fleet.dispatcher.obstacles(
-            on: state, for: $0, RequirementClass(definition: record.definition, priority: record.priority),
-            record.identifier, by: record.principal)
-        } ?? []
-      explaining.add(
-        state.host, lastSeenAt: fleet.lastSeenAt(name), isRevoked: revoked.contains(name),
-        obstacles.map(fleet.onWallClock))
-      if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
-    }
-    // This comes after the explanation is built, because the explanation says when a person used the definition
-    // before.
+    var examination: ExaminedClass?
+    if let definition { examination = try await self.examination(for: record, definition) }
+    let position = try await store.position(of: record.id)
+    // This comes last, because the explanation says when a person used the definition before.
     noteUse(of: record)
-    return explaining
+    var own = examination?.fleet ?? []
+    if let lanes = record.shards?.obstacle(to: record) { own.insert(lanes, at: 0) }
+    if let waits = record.waitsBecause { own.insert(waits, at: 0) }
+    return Explaining(
+      record: record, own: own,
+      position: position, order: examination?.order, reservation: examination?.reservation(of: record),
+      hosts: examination?.hosts ?? ExaminedHosts())
   }
-
-  private static let hostsAtOnce = 256
 
   /// The hosts whose certificates an operator has revoked, so that their workers cannot come back by themselves.
   var revokedHosts: Set<HostName> { settings.identities?.revokedHosts ?? [] }
-
-  private func own(_ record: RequestRecord, _ definition: Definition?, in fleet: FleetSnapshot) -> [Obstacle] {
-    (record.waitsBecause.map { [$0] } ?? []) + (record.shards?.obstacle(to: record).map { [$0] } ?? [])
-      + (definition.map {
-        let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
-        return fleet.dispatcher.fleetObstacles(for: $0, of: requirementClass).map(fleet.onWallClock)
-      } ?? [])
-  }
 }
 
 extension Coordinator {

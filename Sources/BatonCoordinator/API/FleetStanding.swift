@@ -31,13 +31,15 @@ package struct FleetStanding: Hashable, Sendable {
 
 extension Coordinator {
   package func standing() async throws -> FleetStanding {
-    let dispatcher = snapshot().dispatcher
-    let evictions = dispatcher.hosts.flatMap { name, state in
-      state.host.evictions.map { FleetStanding.Eviction(host: name, pattern: $0) }
+    var evictions: [FleetStanding.Eviction] = []
+    try await eachHost { _, state in
+      evictions += state.host.evictions.map { FleetStanding.Eviction(host: state.host.name, pattern: $0) }
+      // The hosts come in the order of their names, so what follows would be cut off anyway.
+      return evictions.count < FleetStanding.mostEvictions
     }
     let problem: String? = if case .notReady(let reason) = await readiness() { reason } else { nil }
     return FleetStanding(
-      isPaused: dispatcher.isPaused, problem: problem,
+      isPaused: look { $0.dispatcher.isPaused }, problem: problem,
       evictions: Array(evictions.sorted().prefix(FleetStanding.mostEvictions)))
   }
 }

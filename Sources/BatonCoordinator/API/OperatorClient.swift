@@ -106,16 +106,26 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
-    let request = Baton_V1_ListRequest.with {
+    var request = Baton_V1_ListRequest.with {
       $0.states = filter.states.map(\.rawValue).sorted()
       if let pattern = filter.pattern { $0.pattern = pattern.rawValue }
       if let host = filter.host { $0.host = host.rawValue }
       if let after { $0.after = after.rawValue }
       $0.limit = Int32(limit)
       $0.newestFirst = filter.isNewestFirst
+      $0.takesShortPages = true
     }
-    return try await call { try await operators.list(request, metadata: metadata, options: options) }
-      .requests.map(RequestRecord.init)
+    // A page ends early if its requests do not fit into one message.
+    var records: [RequestRecord] = []
+    while true {
+      let reply = try await call { [request] in
+        try await operators.list(request, metadata: metadata, options: options)
+      }
+      records += try reply.requests.map(RequestRecord.init)
+      guard reply.hasMore_p, records.count < limit, let last = records.last else { return records }
+      request.after = last.id.rawValue
+      request.limit = Int32(limit - records.count)
+    }
   }
 
   package func watch(
@@ -214,177 +224,6 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       .shards.map { try ShardRecord($0) }
   }
 
-  package func backUpStore(
-    to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
-  ) async throws -> BackupSummary {
-    let request = Baton_V1_BackupRequest.with { $0.path = path }
-    let summary = try await call(within: nil) {
-      try await operators.backup(request, metadata: metadata, options: options) { response in
-        var summary: BackupSummary?
-        for try await reply in response.messages {
-          if reply.hasSummary { summary = BackupSummary(reply.summary) } else { report(BackupProgress(reply)) }
-        }
-        return summary
-      }
-    }
-    guard let summary else {
-      throw OperatorError.unknown(
-        "the coordinator at \(endpoint) did not say whether the backup is whole: look at \(path)")
-    }
-    return summary
-  }
-
-  package func moveStore(
-    to place: StorePlace, isRehearsal: Bool, _ report: @escaping @Sendable (StoreMove.Progress) -> Void
-  ) async throws -> StoreMove.Summary {
-    let request = Baton_V1_MoveStoreRequest.with {
-      $0.to = place.text
-      $0.isRehearsal = isRehearsal
-    }
-    let summary = try await call(within: nil) {
-      try await operators.moveStore(request, metadata: metadata, options: options) { response in
-        var summary: StoreMove.Summary?
-        for try await reply in response.messages {
-          if reply.hasSummary { summary = StoreMove.Summary(reply.summary) } else { report(StoreMove.Progress(reply)) }
-        }
-        return summary
-      }
-    }
-    guard let summary else {
-      throw OperatorError.unknown("the coordinator at \(endpoint) did not say whether the store has moved.")
-    }
-    return summary
-  }
-
-  package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
-    let request = Baton_V1_DrainRequest.with {
-      $0.host = host.rawValue
-      $0.isDraining = isDraining
-    }
-    _ = try await call { try await operators.drain(request, metadata: metadata, options: options) }
-  }
-
-  package func forget(_ host: HostName) async throws {
-    let request = Baton_V1_ForgetHostRequest.with { $0.host = host.rawValue }
-    _ = try await call { try await operators.forgetHost(request, metadata: metadata, options: options) }
-  }
-
-  package func fleet() async throws -> FleetDescription {
-    try FleetDescription(
-      try await call { try await operators.fleet(Baton_V1_Empty(), metadata: metadata, options: options) })
-  }
-
-  package func waitingHosts() async throws -> [WaitingHost] {
-    try await call { try await operators.waitingHosts(Baton_V1_Empty(), metadata: metadata, options: options) }
-      .hosts.map(WaitingHost.init)
-  }
-
-  package func approve(_ host: HostName, number: String) async throws {
-    let request = Baton_V1_ApproveHostRequest.with { ($0.host, $0.number) = (host.rawValue, number) }
-    _ = try await call { try await operators.approveHost(request, metadata: metadata, options: options) }
-  }
-
-  package func rotateRoot() async throws -> FleetDescription {
-    try FleetDescription(
-      try await call { try await operators.rotateRoot(Baton_V1_Empty(), metadata: metadata, options: options) })
-  }
-
-  package func invite(
-    _ host: HostName, for lifetime: Duration, by principal: String, needsApproval: Bool
-  ) async throws -> InvitedHost {
-    let request = Baton_V1_InviteHostRequest.with {
-      $0.needsApproval = needsApproval
-      $0.host = host.rawValue
-      $0.lifetime = lifetime.nanoseconds
-      $0.principal = principal
-    }
-    let reply = try await call { try await operators.inviteHost(request, metadata: metadata, options: options) }
-    return InvitedHost(
-      host: host, token: try JoinToken(parsing: reply.token), fleet: try FleetDescription(reply.fleet),
-      end: Timestamp(nanoseconds: reply.end))
-  }
-
-  package func revoke(_ host: HostName) async throws -> Int {
-    let request = Baton_V1_RevokeHostRequest.with { $0.host = host.rawValue }
-    return Int(
-      try await call { try await operators.revokeHost(request, metadata: metadata, options: options) }.certificates)
-  }
-
-  package func whoAmI() async throws -> Caller {
-    try Caller(
-      try await call { try await operators.whoAmI(Baton_V1_Empty(), metadata: metadata, options: options) })
-  }
-
-  package func createCredential(_ order: CredentialOrder) async throws -> CreatedCredential {
-    let reply = try await call {
-      try await operators.createCredential(order.proto, metadata: metadata, options: options)
-    }
-    return CreatedCredential(
-      credential: try Credential(reply.credential), token: try CredentialToken(parsing: reply.token),
-      fleet: try FleetDescription(reply.fleet))
-  }
-
-  package func credentials() async throws -> [Credential] {
-    try await call { try await operators.credentials(Baton_V1_Empty(), metadata: metadata, options: options) }
-      .credentials.map(Credential.init)
-  }
-
-  package func revokeCredential(_ name: String) async throws -> RevokedCredentials {
-    let request = Baton_V1_RevokeCredentialRequest.with { $0.credential = name }
-    let reply = try await call { try await operators.revokeCredential(request, metadata: metadata, options: options) }
-    return RevokedCredentials(count: Int(reply.credentials), before: Int(reply.revokedBefore))
-  }
-
-  package func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {
-    let request = filter.proto(after: sequence, limit: limit)
-    return try await call { try await operators.audit(request, metadata: metadata, options: options) }
-      .rows.map(AuditRow.init)
-  }
-
-  /// It reads the whole log, so it may take long.
-  package func verifyAudit() async throws -> AuditVerdict {
-    AuditVerdict(
-      try await call(within: nil) {
-        try await operators.verifyAudit(Baton_V1_Empty(), metadata: metadata, options: options)
-      })
-  }
-
-  package func setPaused(_ isPaused: Bool) async throws {
-    _ = try await call {
-      try await operators.pause(.with { $0.isPaused = isPaused }, metadata: metadata, options: options)
-    }
-  }
-
-  package func hostReports() async throws -> [HostReport] {
-    try await call(within: Self.pages) {
-      do {
-        return try await operators.hostPages(Baton_V1_Empty(), metadata: metadata, options: options) { response in
-          var hosts: [HostReport] = []
-          for try await page in response.messages { hosts += try page.hosts.map(HostReport.init) }
-          return hosts
-        }
-      } catch let error as RPCError where error.code == .unimplemented {
-        return try await operators.hosts(Baton_V1_Empty(), metadata: metadata, options: options)
-          .hosts.map(HostReport.init)
-      }
-    }
-  }
-
-  package func namespaces() async throws -> NamespaceReports {
-    NamespaceReports(
-      try await call { try await operators.namespaces(Baton_V1_Empty(), metadata: metadata, options: options) })
-  }
-
-  package func coordinators() async throws -> [CoordinatorReport] {
-    try await call { try await operators.coordinators(Baton_V1_Empty(), metadata: metadata, options: options) }
-      .coordinators.map(CoordinatorReport.init)
-  }
-
-  package func standing() async throws -> FleetStanding {
-    try FleetStanding(
-      await call { try await operators.standing(Baton_V1_Empty(), metadata: metadata, options: options) })
-  }
-
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     try await call(within: Self.pages) {
       let request = showRequest(identifier, number)
@@ -412,20 +251,6 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       asOf: Timestamp(nanoseconds: reply.asOf))
   }
 
-  package func setEvicted(
-    _ pattern: IdentifierPattern, from hosts: [HostName], _ isEvicted: Bool
-  ) async throws -> [HostName] {
-    let request = Baton_V1_EvictRequest.with {
-      $0.pattern = pattern.rawValue
-      // An older coordinator reads only the field with the first host.
-      if let first = hosts.first { $0.host = first.rawValue }
-      $0.hosts = hosts.dropFirst().map(\.rawValue)
-      $0.isEvicted = isEvicted
-    }
-    return try await call { try await operators.evict(request, metadata: metadata, options: options) }
-      .hosts.map { HostName($0) }
-  }
-
   package func simulateLaunch(
     _ identifier: JobIdentifier, number: Int?, on host: HostName?
   ) async throws -> SimulatedLaunch {
@@ -448,16 +273,6 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     }
     return try SimulatedLaunch(
       try await call { try await operators.simulateExpiry(request, metadata: metadata, options: options) })
-  }
-
-  package func simulateConditions(
-    _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
-  ) async throws {
-    let request = Baton_V1_SimulateConditionsRequest.with {
-      $0.host = host.rawValue
-      $0.conditions = overrides.proto(lasting: lasting)
-    }
-    _ = try await call { try await operators.simulateConditions(request, metadata: metadata, options: options) }
   }
 
   func showRequest(_ identifier: JobIdentifier, _ number: Int?) -> Baton_V1_ShowRequest {

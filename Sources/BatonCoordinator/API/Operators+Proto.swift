@@ -242,23 +242,24 @@ extension Explanation {
     }
   }
 
-  /// The pages of the reply, at least one page. The first page has everything except the obstacles that do not fit
-  /// into it.
+  /// The pages of the reply, at least one page.
   var pages: [Baton_V1_ExplainReply] {
     get throws {
-      let obstacles = try Pages.of(lines.lazy.map(\.proto))
-      var first = head
-      first.obstacles = obstacles.first?.elements ?? []
-      return [first] + obstacles.dropFirst().map { page in .with { $0.obstacles = page.elements } }
+      var (pages, rest): ([Baton_V1_ExplainReply], ExplanationCut) = ([], cut)
+      while let page = try rest.next() { pages.append(page) }
+      return pages
     }
   }
+
+  /// The pages of the reply, each of which is made when it is asked for.
+  var cut: ExplanationCut { ExplanationCut(head, lines) }
 
   /// The reply for clients that do not know pages: as many obstacles as fit into one message, and a last obstacle that
   /// says how many are missing.
   var fittingIntoOneMessage: Baton_V1_ExplainReply {
     get throws {
       var (reply, bytes) = (head, 0)
-      for page in try Pages.of(lines.lazy.map(\.proto)) {
+      for page in try Pages.of(lines.lazy.map(\.proto), size: { $0.mostBytes }) {
         bytes += page.bytes
         guard bytes <= Pages<Baton_V1_Obstacle>.largestMessage else { break }
         reply.obstacles += page.elements
@@ -305,6 +306,36 @@ extension Explanation {
       reservation: proto.hasReservedHost
         ? Reservation(
           host: HostName(proto.reservedHost), expectedAt: Timestamp(nanoseconds: proto.reservedUntil)) : nil)
+  }
+}
+
+/// Cuts an explanation into pages. The first page has everything except the obstacles that do not fit into it. In a
+/// large fleet it is on its way while the others are made.
+struct ExplanationCut {
+  private var head: Baton_V1_ExplainReply?
+  private var obstacles: PageCut<LazyMapSequence<[Explanation.Line], Baton_V1_Obstacle>>
+
+  fileprivate init(_ head: Baton_V1_ExplainReply, _ lines: [Explanation.Line]) {
+    self.head = head
+    obstacles = PageCut(lines.lazy.map(\.proto), size: \.mostBytes)
+  }
+
+  /// The next page; nil after the last one.
+  mutating func next() throws -> Baton_V1_ExplainReply? {
+    let page = try obstacles.next()
+    guard var reply = head ?? page.map({ _ in Baton_V1_ExplainReply() }) else { return nil }
+    head = nil
+    reply.obstacles = page?.elements ?? []
+    return reply
+  }
+}
+
+extension Baton_V1_Obstacle {
+  /// No fewer bytes than it has encoded, without encoding it.
+  fileprivate var mostBytes: Int {
+    let texts = host.utf8.count + code.utf8.count + text.utf8.count + remedy.utf8.count + source.utf8.count
+    // Ten fields, each with a tag and a length or a number.
+    return texts + raw.utf8.count + 10 * 12
   }
 }
 

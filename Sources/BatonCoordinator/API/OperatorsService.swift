@@ -115,9 +115,13 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       let filter = RequestFilter(
         states: Set(states), pattern: try request.hasPattern ? IdentifierPattern(wire: request.pattern) : nil,
         host: try request.hasHost ? HostName.named(request.host) : nil, isNewestFirst: request.newestFirst)
-      let records = try await api.requests(
-        filter, after: request.hasAfter ? RequestID(request.after) : nil, limit: min(max(1, Int(request.limit)), 1000))
-      return .with { $0.requests = records.map(\.proto) }
+      let (after, limit) = (request.hasAfter ? RequestID(request.after) : nil, min(max(1, Int(request.limit)), 1000))
+      // An older client takes a page with fewer requests than it asked for as the last one.
+      guard request.takesShortPages else {
+        let records = try await api.requests(filter, after: after, limit: limit)
+        return .with { $0.requests = records.map(\.proto) }
+      }
+      return try await RequestPage(of: api, filter, after: after, limit: limit).proto
     }
   }
 
@@ -213,161 +217,6 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     }
   }
 
-  func drain(request: Baton_V1_DrainRequest, context: ServerContext) async throws -> Baton_V1_Empty {
-    try await answering {
-      try await api.setDraining(try HostName.named(request.host), request.isDraining)
-      return Baton_V1_Empty()
-    }
-  }
-
-  func forgetHost(request: Baton_V1_ForgetHostRequest, context: ServerContext) async throws -> Baton_V1_Empty {
-    try await answering {
-      try await api.forget(try HostName.named(request.host))
-      return Baton_V1_Empty()
-    }
-  }
-
-  func fleet(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_FleetReply {
-    try await answering { try await api.fleet().proto }
-  }
-
-  func inviteHost(
-    request: Baton_V1_InviteHostRequest, context: ServerContext
-  ) async throws -> Baton_V1_InviteHostReply {
-    try await answering {
-      try WireLimits.principal.check(name: request.principal)
-      let invited = try await api.invite(
-        try HostName.named(request.host), for: .nanoseconds(request.lifetime), by: request.principal,
-        needsApproval: request.needsApproval)
-      return .with {
-        $0.token = invited.token.description
-        $0.fleet = invited.fleet.proto
-        $0.end = invited.end.nanoseconds
-      }
-    }
-  }
-
-  func waitingHosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_WaitingHostsReply {
-    try await answering {
-      let waiting = try await api.waitingHosts()
-      return .with { $0.hosts = waiting.map(\.proto) }
-    }
-  }
-
-  func approveHost(request: Baton_V1_ApproveHostRequest, context: ServerContext) async throws -> Baton_V1_Empty {
-    try await answering {
-      try WireLimits.hostNumber.check(name: request.number)
-      try await api.approve(try HostName.named(request.host), number: request.number)
-      return Baton_V1_Empty()
-    }
-  }
-
-  func rotateRoot(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_FleetReply {
-    try await answering { try await api.rotateRoot().proto }
-  }
-
-  func revokeHost(
-    request: Baton_V1_RevokeHostRequest, context: ServerContext
-  ) async throws -> Baton_V1_RevokeHostReply {
-    try await answering {
-      let certificates = try await api.revoke(try HostName.named(request.host))
-      return .with { $0.certificates = Int32(clamping: certificates) }
-    }
-  }
-
-  func whoAmI(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_WhoAmIReply {
-    try await answering { try await api.whoAmI().proto }
-  }
-
-  func createCredential(
-    request: Baton_V1_CreateCredentialRequest, context: ServerContext
-  ) async throws -> Baton_V1_CreateCredentialReply {
-    try await answering {
-      let created = try await api.createCredential(try CredentialOrder(request))
-      return .with {
-        $0.token = created.token.description
-        ($0.credential, $0.fleet) = (created.credential.proto, created.fleet.proto)
-      }
-    }
-  }
-
-  func credentials(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_CredentialsReply {
-    try await answering {
-      let credentials = try await api.credentials()
-      return .with { $0.credentials = credentials.map(\.proto) }
-    }
-  }
-
-  func revokeCredential(
-    request: Baton_V1_RevokeCredentialRequest, context: ServerContext
-  ) async throws -> Baton_V1_RevokeCredentialReply {
-    try await answering {
-      try WireLimits.hostArgument.check(name: request.credential)
-      let revoked = try await api.revokeCredential(request.credential)
-      return .with {
-        $0.credentials = Int32(clamping: revoked.count)
-        $0.revokedBefore = Int32(clamping: revoked.before)
-      }
-    }
-  }
-
-  /// A page has at most 1,000 rows, which fit into one message.
-  func audit(request: Baton_V1_AuditRequest, context: ServerContext) async throws -> Baton_V1_AuditReply {
-    try await answering {
-      let rows = try await api.audit(
-        AuditFilter(request), after: request.after, limit: min(max(1, Int(request.limit)), 1000))
-      return .with { $0.rows = rows.map(\.proto) }
-    }
-  }
-
-  func verifyAudit(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_VerifyAuditReply {
-    try await answering { try await api.verifyAudit().proto }
-  }
-
-  func namespaces(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_NamespacesReply {
-    try await answering { try await api.namespaces().proto }
-  }
-
-  func coordinators(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_CoordinatorsReply {
-    try await answering {
-      let coordinators = try await api.coordinators()
-      return .with { $0.coordinators = coordinators.map(\.proto) }
-    }
-  }
-
-  func standing(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_StandingReply {
-    try await answering { try await api.standing().proto }
-  }
-
-  func hosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_HostsReply {
-    try await answering {
-      let pages = try Pages.of(await api.hostReports().lazy.map(\.proto))
-      guard pages.reduce(0, { $0 + $1.bytes }) <= Pages<Baton_V1_HostsReply.Host>.largestMessage else {
-        throw OperatorError.invalid(
-          "the fleet is too large for one answer: use a client that asks for it in pages, such as this version's 'baton'"
-        )
-      }
-      return .with { $0.hosts = pages.flatMap(\.elements) }
-    }
-  }
-
-  func hostPages(
-    request: Baton_V1_Empty, response: RPCWriter<Baton_V1_HostsReply>, context: ServerContext
-  ) async throws {
-    try await answering {
-      for page in try Pages.of(await api.hostReports().lazy.map(\.proto)) {
-        try await response.write(.with { $0.hosts = page.elements })
-      }
-    }
-  }
-
-  func pause(request: Baton_V1_PauseRequest, context: ServerContext) async throws -> Baton_V1_Empty {
-    try await answering {
-      try await api.setPaused(request.isPaused)
-      return Baton_V1_Empty()
-    }
-  }
-
   func explain(request: Baton_V1_ShowRequest, context: ServerContext) async throws -> Baton_V1_ExplainReply {
     try await answering {
       try await api.explain(try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
@@ -381,7 +230,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering {
       let explanation = try await api.explain(
         try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
-      for page in try explanation.pages { try await response.write(page) }
+      var cut = explanation.cut
+      while let page = try cut.next() { try await response.write(page) }
     }
   }
 }
@@ -395,16 +245,6 @@ extension OperatorsService {
         $0.open = trace.open.map { Data($0.bytes) }
         $0.asOf = trace.asOf.nanoseconds
       }
-    }
-  }
-
-  func evict(request: Baton_V1_EvictRequest, context: ServerContext) async throws -> Baton_V1_EvictReply {
-    try await answering {
-      let hosts = try await api.setEvicted(
-        try IdentifierPattern(wire: request.pattern),
-        from: try ((request.hasHost ? [request.host] : []) + request.hosts).map { try HostName.named($0) },
-        request.isEvicted)
-      return .with { $0.hosts = hosts.map(\.rawValue) }
     }
   }
 
@@ -430,58 +270,6 @@ extension OperatorsService {
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
         as: request.hasReason ? ExpiryReason.Kind(rawValue: request.reason) : nil
       ).proto
-    }
-  }
-
-  func simulateConditions(
-    request: Baton_V1_SimulateConditionsRequest, context: ServerContext
-  ) async throws -> Baton_V1_Empty {
-    try await answering {
-      try await api.simulateConditions(
-        try ConditionOverrides(request.conditions.overrides), on: try HostName.named(request.host),
-        lasting: min(max(.nanoseconds(request.conditions.lasting), .zero), .seconds(86_400)))
-      return Baton_V1_Empty()
-    }
-  }
-}
-
-extension OperatorsService {
-  /// Sends progress as fast as the caller reads it, and then the summary.
-  func backup(
-    request: Baton_V1_BackupRequest, response: RPCWriter<Baton_V1_BackupReply>, context: ServerContext
-  ) async throws {
-    try await answering {
-      let (progress, source) = AsyncStream.makeStream(of: BackupProgress.self, bufferingPolicy: .bufferingNewest(1))
-      async let summary = {
-        defer { source.finish() }
-        return try await api.backUpStore(to: request.path) { source.yield($0) }
-      }()
-      for await one in progress { try await response.write(one.proto) }
-      let written = try await summary
-      try await response.write(.with { $0.summary = written.proto })
-    }
-  }
-}
-
-extension OperatorsService {
-  /// Sends progress as fast as the caller reads it, and then the summary.
-  func moveStore(
-    request: Baton_V1_MoveStoreRequest, response: RPCWriter<Baton_V1_MoveStoreReply>, context: ServerContext
-  ) async throws {
-    try await answering {
-      try WireLimits.storePlace.check(name: request.to)
-      guard !request.to.isEmpty else { throw OperatorError.invalid("a move needs the place where the store goes") }
-      let (progress, source) = AsyncStream.makeStream(
-        of: StoreMove.Progress.self, bufferingPolicy: .bufferingNewest(1))
-      async let summary = {
-        defer { source.finish() }
-        return try await api.moveStore(to: StorePlace(request.to), isRehearsal: request.isRehearsal) {
-          source.yield($0)
-        }
-      }()
-      for await one in progress { try await response.write(one.proto) }
-      let moved = try await summary
-      try await response.write(.with { $0.summary = moved.proto })
     }
   }
 }

@@ -18,21 +18,58 @@ extension Pages {
   /// The most bytes of elements in the one message for a client that does not know pages.
   static var largestMessage: Int { targetBytes }
 
-  /// Cuts the elements into pages. Each element is encoded once to measure it. An element that is larger than a page
-  /// gets a page of its own.
-  static func of(_ elements: some Sequence<Element>) throws -> [Pages] {
+  /// Cuts the elements into pages. An element that is larger than a page gets a page of its own.
+  /// - Parameter size: the encoded size of an element, or somewhat more; without it each element is encoded once to
+  ///   measure it.
+  static func of(
+    _ elements: some Sequence<Element>, size: @escaping (Element) throws -> Int = Self.encodedSize
+  ) throws -> [Pages] {
+    var cut = PageCut(elements, size: size)
     var pages: [Pages] = []
-    var last = Pages()
-    for element in elements {
-      let bytes: [UInt8] = try element.serializedBytes()
-      let size = bytes.count + overhead
-      if !last.elements.isEmpty, last.bytes + size > targetBytes {
-        pages.append(last)
-        last = Pages()
-      }
-      last.elements.append(element)
-      last.bytes += size
+    while let page = try cut.next() { pages.append(page) }
+    return pages
+  }
+
+  static func encodedSize(of element: Element) throws -> Int {
+    let bytes: [UInt8] = try element.serializedBytes()
+    return bytes.count
+  }
+}
+
+/// Cuts elements into pages, each of which is made when it is asked for: the first page costs no more than itself.
+struct PageCut<Elements: Sequence> where Elements.Element: SwiftProtobuf.Message {
+  typealias Element = Elements.Element
+
+  private var elements: Elements.Iterator
+  private let size: (Element) throws -> Int
+  /// The element that did not fit into the page before.
+  private var waiting: (element: Element, bytes: Int)?
+  private var hasBegun = false
+
+  init(_ elements: Elements, size: @escaping (Element) throws -> Int = Pages<Element>.encodedSize) {
+    (self.elements, self.size) = (elements.makeIterator(), size)
+  }
+
+  /// Whether there is a page after those that were made.
+  mutating func hasMore() throws -> Bool {
+    if !hasBegun { try advance() }
+    return waiting != nil
+  }
+
+  /// The next page; nil after the last one.
+  mutating func next() throws -> Pages<Element>? {
+    guard try hasMore() else { return nil }
+    var page = Pages<Element>()
+    while let (element, bytes) = waiting, page.elements.isEmpty || page.bytes + bytes <= Pages<Element>.targetBytes {
+      page.elements.append(element)
+      page.bytes += bytes
+      try advance()
     }
-    return last.elements.isEmpty ? pages : pages + [last]
+    return page
+  }
+
+  private mutating func advance() throws {
+    hasBegun = true
+    waiting = try elements.next().map { ($0, try size($0) + Pages<Element>.overhead) }
   }
 }

@@ -19,6 +19,19 @@ extension Dispatcher {
     return used.used(at: now.steady)
   }
 
+  /// The same of several definitions, for which the launches that run are looked at once.
+  func usedToday(by wanted: Set<IdentifierPattern>) -> [IdentifierPattern: Duration] {
+    var used: [IdentifierPattern: DailyUse] = [:]
+    for pattern in wanted { used[pattern] = use[pattern] ?? DailyUse() }
+    if wanted.isEmpty { return [:] }
+    for (launch, host) in places {
+      guard let running = hosts[host]?.launches[launch], let pattern = pattern(of: running), wanted.contains(pattern)
+      else { continue }
+      charge(running, to: &used[pattern, default: DailyUse()])
+    }
+    return used.mapValues { $0.used(at: now.steady) }
+  }
+
   private func hasSpentAllowance(_ host: HostState) -> Bool {
     guard let allowance = host.host.capabilities.dailyAllowance else { return false }
     var used = host.use

@@ -60,8 +60,13 @@ extension Dispatcher {
   }
 
   /// The obstacles that concern the whole fleet.
-  /// - Parameter requirementClass: the class of the request, if it is known.
-  func fleetObstacles(for definition: Definition, of requirementClass: RequirementClass? = nil) -> [Obstacle] {
+  /// - Parameters:
+  ///   - requirementClass: the class of the request, if it is known.
+  ///   - offersGPU: whether some host has the GPUs that the definition needs; nil if that is to be found out, which
+  ///     looks at every host.
+  func fleetObstacles(
+    for definition: Definition, of requirementClass: RequirementClass? = nil, offersGPU: Bool? = nil
+  ) -> [Obstacle] {
     var found: [Obstacle] = []
     if isPaused { found.append(.fleetPaused) }
     if hosts.isEmpty { found.append(.noHosts) }
@@ -70,7 +75,8 @@ extension Dispatcher {
     }
     found += quotaObstacles(for: definition, of: requirementClass)
     if let spent = spentAllowance(of: definition) { found.append(spent) }
-    if let gpu = definition.requirements.gpu, !hosts.isEmpty, !hosts.values.contains(where: { $0.host.couldOffer(gpu) })
+    if let gpu = definition.requirements.gpu, !hosts.isEmpty,
+      !(offersGPU ?? hosts.values.contains { $0.host.couldOffer(gpu) })
     {
       found.append(.noHostHasGPU(needed: gpu))
     }

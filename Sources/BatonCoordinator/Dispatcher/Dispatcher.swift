@@ -26,6 +26,8 @@ package struct Dispatcher: Sendable {
   package var leaseTerm: Duration
   package let rules: DispatchRules
   package internal(set) var hosts: [HostName: HostState] = [:]
+  /// How many hosts were forgotten. As long as this number and that of `hosts` stay the same, so do the names of hosts.
+  var forgottenHosts = 0
   package internal(set) var definitions: [DefinitionID: Definition] = [:]
   package internal(set) var isPaused = false
   /// The classes that may have ready requests.

@@ -5,24 +5,20 @@ package import BatonStore
 extension Coordinator {
   /// The most hosts of one page. A page of the wire is also bounded in bytes.
   package static let mostHosts = 1_000
-  /// After how many hosts other work gets its turn.
-  private static let hostsAtOnce = 512
 
+  /// A page ends with its last host. Only the first one goes on, to count all hosts that match.
   package func hosts(_ filter: HostFilter, after: HostName?, limit: Int) async throws -> HostPage {
-    let fleet = snapshot()
     let limit = min(max(1, limit), Self.mostHosts)
-    var (found, summary): ([HostName], HostSummary) = ([], HostSummary())
-    for (index, (name, state)) in fleet.dispatcher.hosts.enumerated() {
-      let (facts, slots) = (state.host.conditions, state.host.capabilities.slots)
-      if filter.matches(name, state.reportState, facts, used: state.host.usedSlots, slots: slots) {
-        if after == nil { summary.add(state.reportState, facts, used: state.host.usedSlots, slots: slots) }
-        if after.map({ $0 < name }) ?? true { found.append(name) }
-      }
-      if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
+    var page = HostPage(hosts: [], hasMore: false, summary: after == nil ? HostSummary() : nil)
+    try await eachHost(after: after) { fleet, state in
+      let (facts, slots, used) = (state.host.conditions, state.host.capabilities.slots, state.host.usedSlots)
+      guard filter.matches(state.host.name, state.reportState, facts, used: used, slots: slots) else { return true }
+      page.summary?.add(state.reportState, facts, used: used, slots: slots)
+      page.hasMore = page.hosts.count == limit
+      if !page.hasMore { page.hosts.append(fleet.report(state)) }
+      return !page.hasMore || page.summary != nil
     }
-    let page = found.sorted().prefix(limit)
-    return HostPage(
-      hosts: page.compactMap(fleet.report), hasMore: found.count > page.count, summary: after == nil ? summary : nil)
+    return page
   }
 
   package func forgetHost(_ host: HostName) async throws {
@@ -56,12 +52,13 @@ extension Coordinator {
 
 extension FleetSnapshot {
   /// What operators are told of a host; `nil` if it is not known.
-  func report(_ name: HostName) -> HostReport? {
-    guard let state = host(name) else { return nil }
-    return HostReport(
-      name: name, state: state.reportState, version: state.version, capabilities: state.host.capabilities,
-      conditions: state.host.conditions, usedSlots: state.host.usedSlots,
-      running: state.launches.values.map(\.identifier).sorted(), lastSeenAt: lastSeenAt(name),
+  func report(_ name: HostName) -> HostReport? { dispatcher.hosts[name].map(report) }
+
+  func report(_ state: HostState) -> HostReport {
+    HostReport(
+      name: state.host.name, state: state.reportState, version: state.version, capabilities: state.host.capabilities,
+      conditions: conditions(of: state), usedSlots: state.host.usedSlots,
+      running: state.launches.values.map(\.identifier).sorted(), lastSeenAt: lastSeenAt(state.host.name),
       coordinator: coordinator(of: state), age: age(of: state))
   }
 }
@@ -83,6 +80,7 @@ extension Dispatcher {
     }
     bookings = bookings.filter { $0.value != host }
     hosts[host] = nil
+    forgottenHosts += 1
     return true
   }
 

@@ -42,28 +42,4 @@ package struct ExplainedGroups: Hashable, Sendable {
   package init(hosts: Int, rows: [Row] = [], groups: [Group] = [], moreGroups: Int = 0) {
     (self.hosts, self.rows, self.groups, self.moreGroups) = (hosts, rows, groups, moreGroups)
   }
-
-  /// - Parameter hosts: the codes of the obstacles of each host, each code once. The hosts without one come first, then
-  ///   those that are nearest to taking the request.
-  init(_ hosts: [(name: HostName, codes: [String])]) {
-    self.init(hosts: hosts.count)
-    var (places, found): ([[String]: Int], [String: Row]) = ([:], [:])
-    var all: [Group] = []
-    for host in hosts {
-      for code in host.codes {
-        found[code, default: Row(code: code, hosts: 0, alone: 0)].hosts += 1
-        if host.codes.count == 1 { found[code]?.alone += 1 }
-      }
-      if let place = places[host.codes] {
-        all[place].count += 1
-        if all[place].names.count < Self.mostNames { all[place].names.append(host.name) }
-      } else {
-        places[host.codes] = all.count
-        all.append(Group(codes: host.codes, names: [host.name], count: 1))
-      }
-    }
-    rows = found.values.sorted { ($1.alone, $1.hosts, $0.code) < ($0.alone, $0.hosts, $1.code) }
-    groups = Array(all.prefix(Self.mostGroups))
-    moreGroups = all.count - groups.count
-  }
 }

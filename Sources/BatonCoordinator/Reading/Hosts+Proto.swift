@@ -44,10 +44,11 @@ extension HostPage {
   /// The part of the page that fits into one message, at least one host. The client asks for the rest.
   var proto: Baton_V1_FindHostsReply {
     get throws {
-      let pages = try Pages.of(hosts.lazy.map(\.proto))
+      var cut = PageCut(hosts.lazy.map(\.proto))
+      let (page, isCut) = (try cut.next(), try cut.hasMore())
       return .with {
-        $0.hosts = pages.first?.elements ?? []
-        $0.hasMore_p = hasMore || pages.count > 1
+        $0.hosts = page?.elements ?? []
+        $0.hasMore_p = hasMore || isCut
         guard let summary else { return }
         $0.total = Int64(summary.total)
         $0.states = HostReport.State.allCases.compactMap { Self.count($0.rawValue, summary.states[$0]) }

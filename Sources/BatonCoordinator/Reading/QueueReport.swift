@@ -43,7 +43,7 @@ package struct QueueReport: Hashable, Sendable {
 
 extension Coordinator {
   package func queue() async throws -> QueueReport {
-    let fleet = snapshot()
+    let fleet = snapshotWithoutHosts()
     let turns = fleet.dispatcher.turns
     let shown = turns.prefix(QueueReport.mostClasses)
     let rows = try await translating { try await self.store.queue(of: shown.map(\.requirementClass)) }
@@ -52,23 +52,23 @@ extension Coordinator {
     return QueueReport(classes: classes, moreClasses: turns.count - shown.count)
   }
 
-  /// On how many hosts a request of each definition could start now, and on how many ever. It works on a copy of the
-  /// coordinator's state, and yields from time to time.
+  /// On how many hosts a request of each definition could start now, and on how many ever. It looks at a few hosts at
+  /// a time.
   package func ableHosts(for definitions: [Definition]) async throws -> AbleHosts {
-    let fleet = snapshot()
     var counts: [AbleHosts.Count] = []
     for definition in definitions {
-      var count = AbleHosts.Count(now: 0, ever: 0)
-      let isBlocked = !fleet.dispatcher.fleetObstacles(for: definition).isEmpty
-      for (index, state) in fleet.dispatcher.hosts.values.enumerated() {
+      var (count, offersGPU) = (AbleHosts.Count(now: 0, ever: 0), false)
+      try await eachHost { fleet, state in
         let obstacles = fleet.dispatcher.obstacles(on: state, for: definition, nil)
-        if obstacles.isEmpty, !isBlocked { count.now += 1 }
+        if obstacles.isEmpty { count.now += 1 }
         if !obstacles.contains(where: \.isPermanent) { count.ever += 1 }
-        if index % 256 == 255 { await Task.yield() }
+        offersGPU = offersGPU || definition.requirements.gpu.map { state.host.couldOffer($0) } ?? false
+        return true
       }
+      if !look({ $0.dispatcher.fleetObstacles(for: definition, offersGPU: offersGPU) }).isEmpty { count.now = 0 }
       counts.append(count)
     }
-    return AbleHosts(counts: counts, hosts: fleet.dispatcher.hosts.count)
+    return AbleHosts(counts: counts, hosts: sortedHostNames().names.count)
   }
 }
 

@@ -2937,6 +2937,10 @@ package nonisolated struct Baton_V1_ListRequest: Sendable {
   /// the one that was submitted last.
   package var newestFirst: Bool = false
 
+  /// Whether the client asks again if the reply says that there is more. To other clients a reply with fewer requests
+  /// than they asked for is the end of the list.
+  package var takesShortPages: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2992,6 +2996,9 @@ package nonisolated struct Baton_V1_ListReply: Sendable {
   // methods supported on all messages.
 
   package var requests: [Baton_V1_Request] = []
+
+  /// Whether requests may follow, if the client takes short pages: the reply ends after as many as fit into one message.
+  package var hasMore_p: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -9291,7 +9298,7 @@ nonisolated extension Baton_V1_ProgressPoint: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ListRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0\u{3}newest_first\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0\u{3}newest_first\0\u{3}takes_short_pages\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9305,6 +9312,7 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 4: try { try decoder.decodeSingularInt64Field(value: &self._after) }()
       case 5: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.newestFirst) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.takesShortPages) }()
       default: break
       }
     }
@@ -9333,6 +9341,9 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     if self.newestFirst != false {
       try visitor.visitSingularBoolField(value: self.newestFirst, fieldNumber: 6)
     }
+    if self.takesShortPages != false {
+      try visitor.visitSingularBoolField(value: self.takesShortPages, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -9343,6 +9354,7 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs._after != rhs._after {return false}
     if lhs.limit != rhs.limit {return false}
     if lhs.newestFirst != rhs.newestFirst {return false}
+    if lhs.takesShortPages != rhs.takesShortPages {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9429,7 +9441,7 @@ nonisolated extension Baton_V1_StandingReply.Eviction: SwiftProtobuf.Message, Sw
 
 nonisolated extension Baton_V1_ListReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ListReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}requests\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}requests\0\u{3}has_more\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9438,6 +9450,7 @@ nonisolated extension Baton_V1_ListReply: SwiftProtobuf.Message, SwiftProtobuf._
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.requests) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.hasMore_p) }()
       default: break
       }
     }
@@ -9447,11 +9460,15 @@ nonisolated extension Baton_V1_ListReply: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.requests.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.requests, fieldNumber: 1)
     }
+    if self.hasMore_p != false {
+      try visitor.visitSingularBoolField(value: self.hasMore_p, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_ListReply, rhs: Baton_V1_ListReply) -> Bool {
     if lhs.requests != rhs.requests {return false}
+    if lhs.hasMore_p != rhs.hasMore_p {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

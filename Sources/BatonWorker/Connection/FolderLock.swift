@@ -18,9 +18,13 @@ struct FolderLock: ~Copyable {
     }
   }
 
-  /// Throws `WorkerError` if the folder has the store of a coordinator.
+  /// What a coordinator keeps in its data folder and a worker does not: the store, or, if the store is on a PostgreSQL
+  /// server, only the authority of the fleet.
+  private static let filesOfCoordinators = ["baton.sqlite", "authority.pem"]
+
+  /// Throws `WorkerError` if the folder is that of a coordinator.
   static func refuseStore(in folder: String) throws {
-    guard access(folder + "/baton.sqlite", F_OK) != 0 else {
+    guard filesOfCoordinators.allSatisfy({ access("\(folder)/\($0)", F_OK) != 0 }) else {
       throw WorkerError(
         "the data folder \(folder) is that of a coordinator, and a worker needs one of its own: BATON_DATA means both, "
           + "so give this worker another folder with --data, or with 'data' in its worker.yaml")

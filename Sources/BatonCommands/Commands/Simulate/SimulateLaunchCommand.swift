@@ -6,9 +6,10 @@ import BatonStore
 struct SimulateLaunchCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "launch",
-    abstract: "Start a request that waits, or several, whatever their times and the conditions of the host.",
+    abstract: "Start a waiting request now, before its time and against the host's conditions, as a test.",
     discussion: """
-      It still respects what the host can do, what its owner forbids, and the slots and GPUs that other launches hold. \
+      The request starts although its date, its rate limit or its back-off says later, and although the host runs on \
+      its battery, is in use or is hot, for instance. The launch is marked as simulated. It still respects what the host can do, what its owner forbids, and the slots and GPUs that other launches hold. \
       Exit status 4 if no host can start the request even so, or if the request does not wait.
 
       A pattern, --older-than or --by chooses several waiting requests, at most 10,000; those that no host can start \
