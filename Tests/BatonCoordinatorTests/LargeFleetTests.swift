@@ -116,16 +116,18 @@ import Testing
   @Test func `an explanation has for each host what the dispatcher decides with, grouped or not`() async throws {
     for seed in 0..<20 as Range<UInt64> {
       var draw = FleetDraw(seed: seed)
-      let crowd = try await Crowd(150) { _, hello in
+      let crowd = try await Crowd(0)
+      // Without hosts it waits, and a paused fleet accepts nothing.
+      try await crowd.submit(Self.a)
+      for index in 0..<150 {
+        var hello = Desk.hello("host-\(index)", "run-\(index)")
         hello.capabilities.slots = draw.number(1...3)
         hello.conditions.power.value = draw.one(of: [.external, .battery])
         hello.conditions.thermal.value = draw.one(of: [.nominal, .serious])
         if draw.once(in: 3) { hello.capabilities.kinds = [.refresh] }
+        crowd.add(hello)
       }
-      // While the fleet is paused, nothing starts at once.
-      crowd.decide { $0.setPaused(true) }
-      try await crowd.submit(Self.a)
-      if !draw.once(in: 3) { crowd.decide { $0.setPaused(false) } }
+      if draw.once(in: 3) { crowd.decide { $0.setPaused(true) } }
       crowd.decide { dispatcher in
         for index in 0..<20 { dispatcher.disconnected(HostName("host-\(index)")) }
         return []
