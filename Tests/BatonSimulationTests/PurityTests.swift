@@ -82,6 +82,7 @@ import Testing
     #"untoldUpdates.formUnion(updates.map(\.launch).filter { self.updates[$0] != nil })"#,
     "for launch in host.launches.values where pattern(of: launch) == wanted { charge(launch, to: &used) }",
     "for launch in host.launches.values { charge(launch, to: &used) }",
+    "for (launch, host) in places {",
     "for launch in host.launches.values { noteTime(of: launch, in: &times) }",
     "for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {",
     "host.launches.compactMap { key, launch in",

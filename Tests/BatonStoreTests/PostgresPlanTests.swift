@@ -209,7 +209,7 @@ private struct Plan {
   var problem: String? {
     var isOfOpenLaunches = false
     for (index, line) in lines.enumerated() {
-      if line.contains(" on ") { isOfOpenLaunches = line.contains(/using launch_open\b/) }
+      if line.contains(" on ") { isOfOpenLaunches = line.contains(/using launch_open(_on_host)?\b/) }
       guard let scan = line.firstMatch(of: /(Seq Scan|Index Scan|Index Only Scan|Bitmap Heap Scan).* on (\w+)/) else {
         if let removed = line.firstMatch(of: /Rows Removed by (?:Filter|Index Recheck): (\d+)/),
           let count = Int(removed.1), count > 100,
@@ -228,10 +228,10 @@ private struct Plan {
   }
 
   /// Whether the scan stops after some rows, because only the first ones in the order of the index are wanted. The
-  /// index of open launches has no others than those that run.
+  /// indexes of open launches have no others than those that run.
   private func isLimited(_ line: String) -> Bool {
     let first = /using (request_(ready|eligible|dated|scheduled|ended|pkey)|(submission|unsent_span)_pkey)\b/
-    return line.contains(/using launch_open\b/) || sql.contains("LIMIT") && line.contains(first)
+    return line.contains(/using launch_open(_on_host)?\b/) || sql.contains("LIMIT") && line.contains(first)
   }
 }
 

@@ -25,8 +25,10 @@ import Testing
   private static let pair = ["submit after a live one", "end the only one"]
 
   /// The state of the request that `com.live` has submitted while its first request ended.
+  ///
+  /// There are no namespaces: a lock of the same namespace would keep the two apart.
   private func stateAfter(_ trial: PostgresTrial, endsFirst: Bool) async throws -> RequestState {
-    let fleet = try PostgresFleet(trial: trial)
+    let fleet = try PostgresFleet(trial: trial, limits: StoreLimits())
     let acts = try (endsFirst ? Self.pair.reversed() : Self.pair).map { try #require(Act.named($0)) }
     _ = try fleet.interleaved(acts[0], acts[1])
     let state = try fleet.beside.number(

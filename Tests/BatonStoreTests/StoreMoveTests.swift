@@ -100,6 +100,8 @@ import Testing
     INSERT INTO audit (sequence, at, actor, peer, method, object, outcome, detail, previous, hash)
       VALUES (1, 1, 'a', 'p', 'm', 'o', 'ok', '', zeroblob(32), zeroblob(32));
     INSERT INTO waiting_host (invitation, key, number, peer, asked_at) VALUES (x'02', zeroblob(32), '123', 'p', 1);
+    INSERT INTO namespace_share (namespace, coordinator, pending, running, slots, gpus, use_day, used, served, served_at)
+      SELECT 'com.é', epoch, -1, 1, 9223372036854775807, -9223372036854775808, 20000, 5, 7, -1 FROM coordinator;
     UPDATE store SET next_request = 900
     """
 

@@ -3,8 +3,12 @@ import BatonModel
 extension DefinitionDecoder {
   mutating func items(_ field: Field?) -> Items? {
     guard let field else { return nil }
-    let isList = if case .sequence = field.value.content { true } else { false }
-    let example = isList ? "{list: [a, b, c]}" : "{glob: \"**/*.jpg\"}"
+    let example =
+      switch field.value.content {
+      case .sequence: "{list: [a, b, c]}"
+      case .scalar(let scalar) where scalar.text.contains(".."): "{range: 1...6}"
+      default: "{glob: \"**/*.jpg\"}"
+      }
     guard let fields = mapping(field, .items, example: example) else { return nil }
     guard let (key, source) = onlySource(fields, of: field) else { return nil }
     switch key {

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCoordinator
 import BatonExporter
 import BatonHost
@@ -58,6 +59,7 @@ struct Embedded {
       // A person who runs a job as root on this machine has allowed it by that.
       configuration.sandbox.allowsRoot = true
     }
+    for warning in configuration.warnings(user: geteuid()) { logger.warning("\(warning)") }
     (store, coordinator) = try telemetry.coordinator(
       folder: dataFolder, settings, limits, identities: identities, logger: logger)
     worker = Worker(

@@ -14,12 +14,13 @@ final class PostgresFleet: Sendable {
   private let original: Fleet
   private let held = Mutex(false)
 
-  init(trial: PostgresTrial = PostgresTrial()) throws {
+  /// - Parameter limits: of both stores.
+  init(trial: PostgresTrial = PostgresTrial(), limits: StoreLimits = Fleet.limits) throws {
     let address = try TestDatabase.make()
     self.address = address
     original = try Fleet.onTheWholeStore()
     stores = try (0..<2).map { _ in
-      try TestDatabase.open(address, storeLimits: Fleet.limits, queuesSpans: true, trial: trial)
+      try TestDatabase.open(address, storeLimits: limits, queuesSpans: true, trial: trial)
     }
     beside = try Bystander(address)
     try copyRows()
