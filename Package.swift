@@ -160,6 +160,14 @@ let package = Package(
     .target(
       name: "BatonHost", dependencies: ["BatonBase", "BatonModel", "BatonProcess", "CBatonHost"], swiftSettings: strict),
     .target(
+      name: "BatonTransfers",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonProcess", "BatonHost", lifecycle, logging, crypto,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: strict),
+    .target(
       name: "BatonWorker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire",
@@ -170,7 +178,8 @@ let package = Package(
     .target(
       name: "BatonWorkerSettings",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonWire", "BatonHost", "BatonWorker",
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonWire", "BatonProcess", "BatonHost",
+        "BatonTransfers", "BatonWorker",
       ],
       swiftSettings: strict),
     .target(
@@ -201,7 +210,7 @@ let package = Package(
       name: "baton-worker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
-        "BatonHost", "BatonWorker", "BatonWorkerSettings",
+        "BatonHost", "BatonTransfers", "BatonWorker", "BatonWorkerSettings",
         "BatonTelemetry",
         "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -211,7 +220,7 @@ let package = Package(
       dependencies: [
         "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonPostgres", "BatonStore", "BatonIdentity",
         "BatonProtobuf", "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
-        "BatonProcess", "BatonWorker", lifecycle, signals, logging, tracing,
+        "BatonProcess", "BatonTransfers", "BatonWorker", "FalseServer", lifecycle, signals, logging, tracing,
         grpc, protobuf,
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
@@ -224,6 +233,12 @@ let package = Package(
     .target(
       name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv", "attacks.tsv"],
       swiftSettings: strict),
+    .target(
+      name: "FalseServer",
+      dependencies: [
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], path: "Tests/Support/FalseServer", swiftSettings: strict),
     .target(
       name: "FreshDatabases", dependencies: ["BatonPostgres"], path: "Tests/Support/FreshDatabases",
       swiftSettings: strict),
@@ -295,6 +310,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "BatonTransfersTests",
+      dependencies: [
+        "BatonBase", "ContractRows", "FalseServer", "BatonModel", "BatonProcess", "BatonHost", "BatonTransfers",
+        logging,
+        crypto,
+      ], swiftSettings: strict),
+    .testTarget(
       name: "BatonTelemetryTests",
       dependencies: ["BatonBase", "ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],
       swiftSettings: strict),
@@ -314,8 +336,10 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerSettingsTests",
-      dependencies: ["ContractRows", "BatonModel", "BatonSettings", "BatonHost", "BatonWorker", "BatonWorkerSettings"],
-      swiftSettings: strict),
+      dependencies: [
+        "ContractRows", "BatonModel", "BatonSettings", "BatonProcess", "BatonHost", "BatonTransfers", "BatonWorker",
+        "BatonWorkerSettings",
+      ], swiftSettings: strict),
     .executableTarget(
       name: "example-worker", dependencies: ["BatonHandler", "BatonWorker", lifecycle, logging], path: "Examples",
       exclude: ["TestKit", "jobs.yaml"], swiftSettings: [.swiftLanguageMode(.v6)]),
@@ -327,7 +351,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "BatonBase", "ContractRows", "FreshDatabases", "HostFixtures", "HostileDefinitions", "BatonModel",
-        "BatonIdentity", "BatonProtobuf", "BatonWire", "BatonWorker", "baton", "baton-worker", "handler-worker", grpc,
+        "BatonIdentity", "BatonProtobuf", "BatonWire", "BatonTransfers", "BatonWorker", "FalseServer", "baton",
+        "baton-worker", "handler-worker", grpc,
         protobuf, x509, crypto,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], exclude: ["Attacks/attacks.py"],

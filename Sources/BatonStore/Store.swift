@@ -182,6 +182,20 @@ package protocol Store: PeopleStore, SpanStore {
   /// Adds output to launches. Output of launches that do not run on `process` is dropped.
   func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) async throws
 
+  // MARK: Transfers
+
+  /// Takes a host's report of its transfers: keeps how they have ended, and makes the requests due whose groups have
+  /// ended with it (contract, rows 39 and 40). A report that comes again changes nothing.
+  /// - Returns: what the host is told, and when requests are due. Nothing, if `process` does not hold its host's lease.
+  func noteTransfers(_ report: TransferReport, from process: WorkerProcess, at now: Moment) async throws -> TransferNews
+  /// What hosts are told of transfers that have not ended, and of requests that have. Each order may be told again.
+  func transferOrders(of hosts: Set<HostName>) async throws -> [HostName: [TransferOrder]]
+  /// The transfers of requests that have not ended, in the order of their keys.
+  /// - Parameter host: only those of this host; `nil` for all.
+  func transfers(on host: HostName?, limit: Int) async throws -> [StoredTransfer]
+  /// Asks the host of a transfer to end it. Throws `.notFound` if there is no such transfer.
+  func cancelTransfer(_ key: TransferKey) async throws
+
   // MARK: Hosts
 
   /// Records that `incarnation` holds the lease of `host`, and that this coordinator owns it. If the same incarnation

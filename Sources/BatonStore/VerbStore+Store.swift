@@ -84,6 +84,20 @@ extension VerbStore {
   package func serve(at place: CoordinatorPlace) async throws {
     try await write(.urgent) { try $0.serve(at: place) }
   }
+  package func noteTransfers(
+    _ report: TransferReport, from process: WorkerProcess, at now: Moment
+  ) async throws -> TransferNews {
+    try await write(.urgent) { try $0.noteTransfers(report, from: process, at: now) }
+  }
+  package func transferOrders(of hosts: Set<HostName>) async throws -> [HostName: [TransferOrder]] {
+    try await read { try $0.transferOrders(of: hosts) }
+  }
+  package func transfers(on host: HostName?, limit: Int) async throws -> [StoredTransfer] {
+    try await read { try $0.transfers(on: host, limit: limit) }
+  }
+  package func cancelTransfer(_ key: TransferKey) async throws {
+    try await write(.urgent) { try $0.cancelTransfer(key) }
+  }
   package func namespaces() async throws -> [String: NamespaceCounts] { try await read { try $0.namespaces() } }
 
   package func coordinators(endedSince steady: Timestamp) async throws -> [CoordinatorRecord] {

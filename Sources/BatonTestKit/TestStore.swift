@@ -38,7 +38,9 @@ struct TestStore: Sendable {
       (progressAt, savedAt) = (now, now)
       return .committed(launch, batch: checkpoint.batch)
     case .heartbeat(let number): return .heartbeatAnswered(number: number)
-    case .hello, .conditions, .items, .itemsWanted, .update, .output, .expiring, .overran, .ended, .draining: return nil
+    case .hello, .conditions, .items, .itemsWanted, .update, .output, .expiring, .overran, .ended, .draining,
+      .transfers:
+      return nil
     }
   }
 

@@ -4,6 +4,7 @@ import BatonIdentity
 import BatonModel
 import BatonProcess
 package import BatonSettings
+package import BatonTransfers
 import BatonWire
 package import BatonWorker
 
@@ -12,6 +13,8 @@ package import BatonWorker
 package struct WorkerSettings: Sendable {
   package var configuration: WorkerConfiguration
   package var settings: Settings
+  /// `nil` if the host has no transfers.
+  package var transfers: TransferSettings?
 
   /// The values of command-line flags; `nil` for a flag that was not given.
   package struct Flags: Sendable {
@@ -27,7 +30,8 @@ package struct WorkerSettings: Sendable {
   }
 
   package static let keys =
-    ["coordinator", "data", "http", "https", "logLevel", "metricsTokenFile", "name", "tokenFile"] + hostKeys
+    ["coordinator", "data", "http", "https", "logLevel", "metricsTokenFile", "name", "tokenFile"]
+    + transferKeys + hostKeys
 
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
@@ -102,6 +106,7 @@ package struct WorkerSettings: Sendable {
     configuration.tokenFile = flags.tokenFile ?? settings.text("tokenFile")
     configuration.metricsTokenFile = settings.text("metricsTokenFile")
     Self.read(settings, environment: environment, into: &configuration)
+    transfers = Self.transfers(settings, configuration)
     more(settings)
     try settings.finish()
     if let slots = flags.slots {

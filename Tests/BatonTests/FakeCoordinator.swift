@@ -16,6 +16,7 @@ final class FakeCoordinator: OperatorAPI {
     var hosts: [HostReport] = []
     var coordinators: [CoordinatorReport] = []
     var namespaces = NamespaceReports()
+    var transfers = FleetTransfers()
     var explanation = Explanation.waiting
     var trace: RequestTrace?
     var applied: [AppliedDefinition]?
@@ -365,6 +366,13 @@ final class FakeCoordinator: OperatorAPI {
   ) async throws -> Explanation {
     try await explain(identifier, number: number)
   }
+
+  func transfers(on host: HostName?) async throws -> FleetTransfers {
+    try call("transfers\(host.map { " on \($0)" } ?? "")")
+    return state.withLock { $0.transfers }
+  }
+
+  func cancelTransfer(_ key: TransferKey) async throws { try call("cancel transfer \(key)") }
 
   func namespaces() async throws -> NamespaceReports {
     try call("namespaces")

@@ -70,6 +70,24 @@ extension OperatorsService {
     }
   }
 
+  func transfers(
+    request: Baton_V1_TransfersRequest, context: ServerContext
+  ) async throws -> Baton_V1_TransfersReply {
+    try await answering {
+      try await api.transfers(on: request.hasHost ? try HostName.named(request.host) : nil).proto
+    }
+  }
+
+  func cancelTransfer(
+    request: Baton_V1_CancelTransferRequest, context: ServerContext
+  ) async throws -> Baton_V1_Empty {
+    try await answering {
+      let index = Int(exactly: request.index) ?? -1
+      try await api.cancelTransfer(TransferKey(request: RequestID(request.request), index: index))
+      return Baton_V1_Empty()
+    }
+  }
+
   func namespaces(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_NamespacesReply {
     try await answering { try await api.namespaces().proto }
   }

@@ -18,7 +18,7 @@ enum CommandOfMethod {
   private static let plain: Set = [
     "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
     "Namespaces", "Pause", "Prune", "Queue", "Remove",
-    "Retry", "Show", "Submit", "Trace", "Watch",
+    "Retry", "Show", "Submit", "Trace", "Transfers", "Watch",
   ]
 
   /// The command of a method, such as `baton host invite`; the method itself if no command makes the call.

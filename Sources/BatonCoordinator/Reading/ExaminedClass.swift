@@ -65,6 +65,10 @@ extension Coordinator {
   /// Examines every host for a request, or takes what was examined for another one of its class within a second.
   func examination(for record: RequestRecord, _ definition: Definition) async throws -> ExaminedClass {
     if sortedHostNames().names.count <= SharedExaminations.least { return try await examine(record, definition) }
+    // The files of its transfers tie a request to one host, as they do no other request of the class.
+    if record.filesOn != nil {
+      return try await examinations.turnstile.inTurn { try await self.examine(record, definition) }
+    }
     if let known = examinations.examination(of: record, at: now().instant) { return known }
     return try await examinations.turnstile.inTurn {
       // Another call may have examined the same class meanwhile.
@@ -84,9 +88,10 @@ extension Coordinator {
     let gpu = definition.requirements.gpu
     var offersGPU = false
     try await eachHost { fleet, state in
-      let found = fleet.dispatcher.obstacles(
-        on: state, for: definition, requirementClass, record.identifier, by: record.principal)
       let host = state.host
+      var found = fleet.dispatcher.obstacles(
+        on: state, for: definition, requirementClass, record.identifier, by: record.principal)
+      if let files = record.filesOn, files != host.name { found.append(.filesElsewhere) }
       made.hosts.add(
         host.name, fleet.conditions(of: state), lastSeenAt: fleet.lastSeenAt(host.name),
         isRevoked: revoked.contains(host.name),

@@ -119,12 +119,16 @@ package struct TransferFailure: Hashable, Sendable, Codable {
     case untrustedCertificate
     /// The file is longer or shorter than its definition says.
     case wrongSize
+    /// The file is larger than all transfers of the host may be together.
+    case tooLarge
     /// The file does not have the SHA-256 that its definition says.
     case wrongHash
     /// Something is at the place of the file already, and it is another file.
     case targetExists
     /// The folder of the target cannot be written, or the file to send cannot be read.
     case file
+    /// The order itself cannot be carried out, such as one with an address that is no `http` or `https` URL.
+    case invalid
     /// The transfer had not ended within its `resourceTimeout`.
     case timedOut
     /// The host that had the files was forgotten.

@@ -31,6 +31,8 @@ enum RowKey: Hashable {
   case output(LaunchKey)
   /// The request and how it is divided.
   case spread(RequestID)
+  /// The request, its transfers, and the host that carries them out.
+  case transfers(RequestID)
   /// As `spread`, and the shards of the request that have not ended.
   case shards(RequestID)
   /// As `spread`, and all shards of the request.
@@ -125,7 +127,7 @@ struct HeldRows {
     if keys.contains(key) { return true }
     switch key {
     case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
-      .lastItems(let id), .items(let id), .spans(let id), .allShards(let id):
+      .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id):
       return ownRequests.contains(id)
     case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .spread(let id):

@@ -233,7 +233,8 @@ extension RowLoader {
     case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .unfinished,
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
       .hostRow, .orphans, .exampleOf,
-      .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards:
+      .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards,
+      .transfers:
       break
     }
   }
@@ -253,6 +254,11 @@ extension RowLoader {
       }
     }
     if !spread.isEmpty { load("spread", "request IN ?1", .integers(spread)) }
+    let transfers = numbers { if case .transfers(let id) = $0 { id } else { nil } }
+    if !transfers.isEmpty {
+      load("transfer_place", "request IN ?1", .integers(transfers))
+      load("transfer", "request IN ?1", .integers(transfers))
+    }
     if !histories.isEmpty {
       let last = "position = (SELECT max(e.position) FROM event e WHERE e.request = event.request)"
       load("event", "request IN ?1 AND \(last)", .integers(histories))

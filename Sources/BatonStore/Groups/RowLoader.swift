@@ -184,7 +184,7 @@ extension RowKey {
     switch self {
     case .everything, .tenures, .launchesOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards: true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
-      .spread,
+      .spread, .transfers,
       .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions,
       .namespaces, .lockedNamespace, .allRunning, .host, .hostRow, .conditions,
       .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:

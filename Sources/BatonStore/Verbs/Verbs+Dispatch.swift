@@ -83,6 +83,8 @@ struct Candidate {
   var head: RequestID?
   /// The shard that the row is; `nil` if the request was not divided.
   var shard: Shard?
+  /// Whether the request has transfers.
+  var hasTransfers = false
 
   /// Whether the request's date has not come: the wall clock was set back after the request became ready.
   func isEarly(at now: Moment) -> Bool {
@@ -128,11 +130,10 @@ extension Verbs {
       try start(candidate, on: host, claim.lease.incarnation, place, waits: waits, at: now)
     }
     let hasMadeShards = answer.assignments.contains(where: \.madeShards)
-    let mayHaveLeft =
-      try claim.principals != nil || !evictions(from: host).isEmpty || answer.nextDue != NextDue()
     answer.hasFitting = ready.count > min(room, claim.places.count)
     answer.hasFitting = answer.hasFitting || hasMadeShards
-    answer.hasMore = try answer.hasFitting || mayHaveLeft && hasReady(claim.requirementClass)
+    // The files of others, or their identifiers or principals, may keep them from this host.
+    answer.hasMore = try answer.hasFitting || hasReady(claim.requirementClass)
     return answer
   }
 
@@ -160,10 +161,22 @@ extension Verbs {
       let found = try oldestReady(claim, on: host)
       if try parkBeyondLanes(found) { continue }
       let early = found.filter { $0.isEarly(at: now) }
-      if early.isEmpty { return found }
+      if early.isEmpty, try !placeTransfers(of: found, claim, on: host, &due, at: now) { return found }
       for candidate in early { due.join(try putBack(candidate, at: now)) }
     }
     return []
+  }
+
+  /// Gives the transfers of candidates that have not got theirs to the host.
+  /// - Returns: whether there were such candidates. They wait for their transfers now.
+  private func placeTransfers(
+    of found: [Candidate], _ claim: Claim, on host: Int64, _ due: inout NextDue, at now: Moment
+  ) throws -> Bool {
+    let definition = try knownDefinition(claim.requirementClass.definition)
+    if definition.definition.transfers == nil { return false }
+    let unplaced = found.filter { !$0.hasTransfers && $0.head == nil }
+    for candidate in unplaced { due.join(try placeTransfers(of: candidate, definition, on: host, at: now)) }
+    return !unplaced.isEmpty
   }
 
   /// The largest number of rounds in which one claim schedules requests again. It keeps a claim short after a step of
@@ -175,7 +188,7 @@ extension Verbs {
     let evictions = try evictions(from: host)
     if evictions.isEmpty, claim.principals == nil {
       let found = try prepare(.oldestReady).all(
-        wanted.definition.rawValue, wanted.priority.rawValue, limit, row: Self.candidate
+        wanted.definition.rawValue, wanted.priority.rawValue, host, limit, row: Self.candidate
       ).filter { holds(.identifierOf($0.request)) }
       try needReady(wanted, limit, found: found.count)
       return found
@@ -214,7 +227,8 @@ extension Verbs {
       poke: row.poke(19), frozenItems: row.optionalInt64(9).map(Int.init), trace: row.trace(10),
       progress: progress(row, from: 13), payload: row.optionalBlob(17), readyAt: row.optionalTime(20),
       heldBy: row.optionalInt64(21), head: row.optionalInt64(22).map(RequestID.init),
-      shard: row.optionalInt64(24).map { Shard(index: row.int(23), first: $0, end: row.optionalInt64(25)) })
+      shard: row.optionalInt64(24).map { Shard(index: row.int(23), first: $0, end: row.optionalInt64(25)) },
+      hasTransfers: !row.isNull(26))
   }
 
   /// Reads four columns: batches, cursor, completed units, and total units.
@@ -237,18 +251,21 @@ extension Query {
     ORDER BY definition, priority, id LIMIT 1
     """)
   static let oldestReady = Query(
-    candidateColumns + " WHERE r.state = 1 AND r.definition = ? AND r.priority = ? ORDER BY r.id LIMIT ?")
+    candidateColumns
+      + " WHERE r.state = 1 AND r.definition = ?1 AND r.priority = ?2 AND \(hasItsFiles("?3")) ORDER BY r.id LIMIT ?4")
+  /// The condition that a host may run a request `r` as far as the files of its transfers decide it.
+  static func hasItsFiles(_ host: String) -> String { "(r.files_on IS NULL OR r.files_on = 0 OR r.files_on = \(host))" }
   static let readyRequest = Query(candidateColumns + " WHERE r.id = ? AND r.state = 1")
 
   static let candidateColumns = """
     SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = coalesce(r.head, r.id)
     """
-  /// The 26 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
+  /// The 27 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
   static let candidateList = """
     r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
       r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
       p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke, r.ready_at, r.held_by,
-      r.head, r.shard, r.first_unit, r.end_unit
+      r.head, r.shard, r.first_unit, r.end_unit, r.files_on
     """
 }
