@@ -19,7 +19,7 @@ import Testing
     #expect(Namespaces().prefix(of: try #require(IdentifierPattern(pattern))) == "")
   }
 
-  @Test func `the digest tells lists apart, whatever their order`() {
+  @Test func `two lists with the same namespaces have the same digest in any order, and other lists have others`() {
     let (a, b) = (Namespace("a"), Namespace("b", weight: 2))
     #expect(Namespaces().digest == nil)
     #expect(Namespaces([a, b]).digest == Namespaces([b, a]).digest)

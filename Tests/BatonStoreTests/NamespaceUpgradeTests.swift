@@ -120,6 +120,6 @@ import Testing
     #expect(try await new.namespaces()["com.team"]?.running == 2, "the other one counts nothing")
     let beat = try #require(try await new.beat(nil).living.first)
     try await new.end(coordinator: beat.epoch, silentSince: beat.beat)
-    #expect(try await new.namespaces()["com.team"]?.running == 1, "counted anew")
+    #expect(try await new.namespaces()["com.team"]?.running == 1, "the launch that runs is not counted")
   }
 }
