@@ -81,7 +81,11 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"), .product(name: "Yams", package: "Yams"),
       ], swiftSettings: strict),
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
-    .target(name: "BatonTestKit", dependencies: ["BatonModel", "BatonCore", "BatonHandler"], swiftSettings: strict),
+    .target(
+      name: "BatonTestKit",
+      dependencies: [
+        "BatonModel", "BatonBase", "BatonCore", "BatonHandler", "BatonTransfers", "FalseServer", logging,
+      ], swiftSettings: strict),
     .target(name: "CBatonSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     // It finds libpq when it runs, so that who keeps the store in SQLite needs no libpq.
     .target(name: "CBatonPostgres", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
@@ -160,6 +164,14 @@ let package = Package(
     .target(
       name: "BatonHost", dependencies: ["BatonBase", "BatonModel", "BatonProcess", "CBatonHost"], swiftSettings: strict),
     .target(
+      name: "BatonTransfers",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonProcess", "BatonHost", lifecycle, logging, crypto,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: strict),
+    .target(
       name: "BatonWorker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire",
@@ -170,7 +182,8 @@ let package = Package(
     .target(
       name: "BatonWorkerSettings",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonWire", "BatonHost", "BatonWorker",
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonWire", "BatonProcess", "BatonHost",
+        "BatonTransfers", "BatonWorker",
       ],
       swiftSettings: strict),
     .target(
@@ -193,7 +206,7 @@ let package = Package(
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator",
         "BatonProcess",
-        "BatonHost", "BatonWorker",
+        "BatonHost", "BatonTransfers", "BatonWorker",
         "BatonWorkerSettings", "BatonDoctor", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals,
         logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
@@ -201,7 +214,7 @@ let package = Package(
       name: "baton-worker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
-        "BatonHost", "BatonWorker", "BatonWorkerSettings",
+        "BatonHost", "BatonTransfers", "BatonWorker", "BatonWorkerSettings",
         "BatonTelemetry",
         "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -211,7 +224,7 @@ let package = Package(
       dependencies: [
         "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonPostgres", "BatonStore", "BatonIdentity",
         "BatonProtobuf", "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
-        "BatonProcess", "BatonWorker", lifecycle, signals, logging, tracing,
+        "BatonProcess", "BatonTransfers", "BatonWorker", lifecycle, signals, logging, tracing,
         grpc, protobuf,
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
@@ -224,6 +237,12 @@ let package = Package(
     .target(
       name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv", "attacks.tsv"],
       swiftSettings: strict),
+    .target(
+      name: "FalseServer",
+      dependencies: [
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: strict),
     .target(
       name: "FreshDatabases", dependencies: ["BatonPostgres"], path: "Tests/Support/FreshDatabases",
       swiftSettings: strict),
@@ -262,7 +281,7 @@ let package = Package(
       name: "BatonWireTests",
       dependencies: [
         "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonProtobuf", "BatonWire", x509,
-        protobuf, logging,
+        grpc, protobuf, logging,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),
@@ -295,6 +314,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "BatonTransfersTests",
+      dependencies: [
+        "BatonBase", "ContractRows", "FalseServer", "BatonModel", "BatonProcess", "BatonHost", "BatonTransfers",
+        logging,
+        crypto,
+      ], swiftSettings: strict),
+    .testTarget(
       name: "BatonTelemetryTests",
       dependencies: ["BatonBase", "ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],
       swiftSettings: strict),
@@ -314,8 +340,10 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerSettingsTests",
-      dependencies: ["ContractRows", "BatonModel", "BatonSettings", "BatonHost", "BatonWorker", "BatonWorkerSettings"],
-      swiftSettings: strict),
+      dependencies: [
+        "ContractRows", "BatonModel", "BatonSettings", "BatonProcess", "BatonHost", "BatonTransfers", "BatonWorker",
+        "BatonWorkerSettings",
+      ], swiftSettings: strict),
     .executableTarget(
       name: "example-worker", dependencies: ["BatonHandler", "BatonWorker", lifecycle, logging], path: "Examples",
       exclude: ["TestKit", "jobs.yaml"], swiftSettings: [.swiftLanguageMode(.v6)]),
@@ -327,7 +355,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "BatonBase", "ContractRows", "FreshDatabases", "HostFixtures", "HostileDefinitions", "BatonModel",
-        "BatonIdentity", "BatonProtobuf", "BatonWire", "BatonWorker", "baton", "baton-worker", "handler-worker", grpc,
+        "BatonIdentity", "BatonProtobuf", "BatonWire", "BatonTransfers", "BatonWorker", "FalseServer", "baton",
+        "baton-worker", "handler-worker", grpc,
         protobuf, x509, crypto,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], exclude: ["Attacks/attacks.py"],

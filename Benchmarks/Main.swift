@@ -90,6 +90,7 @@ struct Figure: Sendable {
     Figure(name: "B11", title: "commands in the sandbox", measure: Fences.measure),
     Figure(name: "B12", title: "one request on many lanes", measure: Spreading.measure),
     Figure(name: "B21", title: "reading at the size of a fleet", measure: FleetReading.measure),
+    Figure(name: "B22", title: "transfers", measure: Transfers.measure),
   ]
 
   /// The figures of the store in PostgreSQL, which need a server.

@@ -14,7 +14,7 @@ import UnixSignals
 
 /// The roles of this program's processes in the fleet under test.
 enum Role: String {
-  case coordinator, worker, idle, crowd, sink
+  case coordinator, worker, idle, crowd, sink, files, transfers
 
   func run(_ arguments: [String]) async throws {
     switch self {
@@ -26,6 +26,8 @@ enum Role: String {
     case .idle: try await Self.idle(port: arguments[0], data: arguments[1])
     case .crowd: try await CrowdOfWorkers(port: arguments[0], count: Int(arguments[1]) ?? 1).run()
     case .sink: try Sink.run()
+    case .files: try FileServing.serve(megabytes: Int(arguments[0]) ?? 1, thought: Int(arguments[1]) ?? 0)
+    case .transfers: try await Transfers.run(folder: arguments[0])
     }
   }
 

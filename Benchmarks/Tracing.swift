@@ -39,19 +39,7 @@ enum Tracing {
 /// received when a connection ends.
 enum Sink {
   static func run() throws {
-    let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let port = try withUnsafeMutablePointer(to: &address) { pointer in
-      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-        guard bind(server, name, length) == 0, listen(server, 64) == 0, getsockname(server, name, &length) == 0 else {
-          throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-        }
-      }
-      return UInt16(bigEndian: pointer.pointee.sin_port)
-    }
+    let (server, port) = try Loopback.listening()
     say("port \(port)")
     while true {
       let connection = accept(server, nil, nil)

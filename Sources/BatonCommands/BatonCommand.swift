@@ -51,7 +51,8 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Fleet",
         subcommands: [
-          StatusCommand.self, CoordinatorsCommand.self, NamespacesCommand.self, HostsCommand.self, HostCommand.self,
+          StatusCommand.self, CoordinatorsCommand.self, NamespacesCommand.self, TransfersCommand.self,
+          HostsCommand.self, HostCommand.self,
           FleetCommand.self,
           DrainCommand.self,
           UndrainCommand.self,

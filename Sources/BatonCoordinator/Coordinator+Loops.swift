@@ -162,7 +162,7 @@ extension Coordinator {
   private func forgetOld() async throws {
     while true {
       let forgotten = try await store.forgetOld(settings.retention, at: now().moment)
-      decide { $0.core.forgot(forgotten.hosts) }
+      forgot(forgotten.hosts, forgotten.transfers)
       if !forgotten.hosts.isEmpty {
         logger.notice("hosts that were gone for long are forgotten", metadata: ["hosts": "\(forgotten.hosts.count)"])
       }

@@ -7,11 +7,12 @@ import Synchronization
 extension Coordinator {
   /// The gauges and counters of this coordinator, for a registry to collect.
   package func metricFamilies() async -> [MetricFamily] {
-    let (dispatcher, now) = (state.withLock { $0.core.dispatcher }, now().date)
+    let ((dispatcher, transfers), now) = (state.withLock { ($0.core.dispatcher, $0.transfers) }, now().date)
     let counts = (try? await store.counts()) ?? []
     let oldest = try? await store.oldestReady(of: dispatcher.ready.keys.sorted())
     var gauges = CoordinatorGauges(
       dispatcher, requests: counts, readyOldest: oldest.map { max(.zero, now - $0) })
+    gauges.transfers = transfers.stages
     await learnSuccesses(counts)
     gauges.sinceSuccess = metrics.lastSuccesses().mapValues { now - $0 }
     return metrics.families(of: gauges)

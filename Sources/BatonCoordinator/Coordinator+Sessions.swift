@@ -94,6 +94,7 @@ extension Coordinator {
   @inline(never)
   private func take(_ messages: [WorkerMessage], from id: SessionID) throws {
     let messages = try messages.map { try $0.heldToLimits() }
+    for case .transfers(let report) in messages { note(report, from: id) }
     decide { $0.core.received(messages, from: id, at: now()) }
   }
 }

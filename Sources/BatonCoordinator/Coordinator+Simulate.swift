@@ -106,6 +106,29 @@ extension Coordinator {
       throw OperatorError.conflict("the worker of host '\(host)' is not connected: look at 'baton hosts'")
     }
   }
+
+  /// Tells the host of a transfer to do as if this had happened to it.
+  package func simulateTransfer(_ key: TransferKey, _ what: TransferSimulation) async throws {
+    guard let transfer = try await translating({ try await self.store.transfer(key) }) else {
+      throw OperatorError.notFound("there is no transfer \(key): 'baton transfers' lists them")
+    }
+    guard transfer.status == nil else { throw OperatorError.conflict("the transfer \(key) has ended") }
+    try await requireOwn(transfer.host)
+    let problem = state.withLock { state -> String? in
+      guard let session = state.core.transferSessions[transfer.host] else {
+        return "the worker of host '\(transfer.host)' is not connected: look at 'baton hosts'"
+      }
+      guard let status = state.transfers.live[key] else {
+        return "host '\(transfer.host)' has not begun the transfer \(key) yet"
+      }
+      if what == .interruption, status.state != .running {
+        return "the transfer \(key) does not run now, so nothing of it can be interrupted"
+      }
+      Self.tell([.simulate(key, what)], to: session, &state)
+      return nil
+    }
+    if let problem { throw OperatorError.conflict(problem) }
+  }
 }
 
 extension CoordinatorReport {

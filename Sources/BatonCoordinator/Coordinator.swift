@@ -24,6 +24,10 @@ package final class Coordinator: Sendable {
   let dispatchSignal = Signal()
   /// Raised when enough spans have ended for a full request.
   let spanSignal = Signal()
+  /// What hosts have said of their transfers, for `transferReportLoop`.
+  let transferReports = Mailbox<ArrivedReport>(capacity: 1 << 16)
+  /// Raised when hosts may have to be told of transfers.
+  let transferSignal = Signal()
   let watchers = Watchers()
   let examinations = SharedExaminations()
   /// The warnings of large fleets, which look at every host.
@@ -57,6 +61,7 @@ package final class Coordinator: Sendable {
     var complaint: String?
     /// Whether the last look or write found that the store cannot be written.
     var isUnwritable = false
+    var transfers = TransferDesk()
   }
 
   /// The connection to one worker, and the core's orders for its session.
@@ -217,6 +222,8 @@ package final class Coordinator: Sendable {
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.housekeepingLoop() }
       group.addTask { try await self.roomLoop() }
+      group.addTask { try await RPCLoop.run { try await self.transferReportLoop() } }
+      group.addTask { try await self.transferOrderLoop() }
       group.addTask { try await self.auditLoop() }
       group.addTask { await self.callAudit.writeWaiting() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }
@@ -311,7 +318,9 @@ package final class Coordinator: Sendable {
       case .send(let id, let message): state.links[id]?.connection.down.send(message)
       case .sendReceipt(let id): state.links[id]?.connection.down.send(.receipt(receipt))
       case .close(let id): state.links[id]?.connection.close()
-      case .forget(let id): state.links.removeValue(forKey: id)?.orders.close()
+      case .forget(let id):
+        state.transfers.forget(id)
+        state.links.removeValue(forKey: id)?.orders.close()
       case .dispatch: dispatchSignal.raise()
       case .store(let order, let delay):
         let timed = TimedOrder(order: order, delay: delay)

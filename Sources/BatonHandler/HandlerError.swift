@@ -19,6 +19,8 @@ public struct HandlerError: Error, Sendable, CustomStringConvertible {
     public static let otherVersion = Code("otherVersion")
     /// The handler asked for the payload of a request that was submitted without one.
     public static let noPayload = Code("noPayload")
+    /// The handler added a transfer that no host could carry out; the message says why.
+    public static let badTransfer = Code("badTransfer")
   }
 
   public let code: Code

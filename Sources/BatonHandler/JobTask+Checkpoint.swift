@@ -41,7 +41,7 @@ extension JobTask {
   ) async throws {
     let bytes = try CheckpointCoding.encode(cursor, version: version)
     let last = runtime.progress
-    try await runtime.commit(
+    try await commit(
       Commit(
         cursor: bytes, completedUnits: completed ?? last.completedUnits, totalUnits: total ?? last.totalUnits))
   }

@@ -64,6 +64,9 @@ public struct JobTask: Sendable {
   public let shard: JobShard?
 
   package let runtime: any LaunchRuntime
+  /// How transfers of the request have ended.
+  let assignedTransfers: [TransferEvent]
+  let added = AddedTransfers()
 
   /// - Parameter gpus: the GPUs that the launch holds, by the ids that their drivers use.
   package init(
@@ -76,6 +79,7 @@ public struct JobTask: Sendable {
     wildcard = definition.pattern.wildcardValue(in: assignment.identifier)
     principal = assignment.principal
     payload = assignment.payload
+    assignedTransfers = assignment.transfers
     self.gpus = gpus
     shard = assignment.shard.map { JobShard(index: $0.index, count: definition.spread?.shards ?? 1) }
     self.runtime = runtime

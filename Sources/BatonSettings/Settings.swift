@@ -94,6 +94,19 @@ package struct Settings: Sendable {
     }
   }
 
+  /// A size in bytes, written such as `8GiB`, or `0` if the key allows it. A value that is no size is noted as an
+  /// error.
+  package func size(_ key: String, allowsZero: Bool = false) -> Int64? {
+    guard let text = written(key) else { return nil }
+    if allowsZero, text == "0" { return 0 }
+    do {
+      return try Values.size(text)
+    } catch {
+      note(key, "\(error)")
+      return nil
+    }
+  }
+
   /// `true` or `false`. Another value is noted as an error.
   package func flag(_ key: String) -> Bool? {
     if let flag = reader.bool(forKey: ConfigKey(key)) { return flag }

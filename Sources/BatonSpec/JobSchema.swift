@@ -241,6 +241,88 @@ package enum JobSchema {
         },
         "path": {"type": "string", "minLength": 1, "pattern": "^(?![\\s\\S]*\\$\\{wildcard\\})[^\\u0000]*$"},
         "literal": {"type": ["string", "number", "boolean"], "pattern": "^(?![\\s\\S]*\\$\\{wildcard\\})[^\\u0000]*$"},
+        "transfer": {
+          "type": "object",
+          "additionalProperties": false,
+          "properties": {
+            "url": {
+              "description": "An http or https URL without a user name. With 'items' it has ${item}.",
+              "allOf": [{"$ref": "#/definitions/path"}, {"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@/]"}]
+            },
+            "urls": {
+              "description": "Several files, each of which gets its own name in the folder 'to'.",
+              "type": "array",
+              "maxItems": 100,
+              "items": {"allOf": [{"$ref": "#/definitions/path"}, {"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@/]"}]}
+            },
+            "items": {
+              "description": "A transfer for each item, which stands for ${item} in 'url', and in 'to' or 'file'.",
+              "type": "array",
+              "maxItems": 100,
+              "items": {"$ref": "#/definitions/literal"}
+            },
+            "to": {
+              "description": "Where the file is to be: relative to the request's own folder on its host, or an absolute path that the host's owner permits. With a slash at the end it is a folder. Default: the name in the URL.",
+              "$ref": "#/definitions/path"
+            },
+            "method": {"description": "get fetches; put and post send 'file'. Default: get.", "enum": ["get", "put", "post"]},
+            "file": {"description": "The file to send, with the same rule as 'to'.", "$ref": "#/definitions/path"},
+            "headers": {
+              "description": "Header fields by name, each a text, or a text before a secret of the host, such as {Authorization: {text: \"Bearer \", secret: api/token}}.",
+              "type": "object",
+              "maxProperties": 32,
+              "additionalProperties": {
+                "type": ["string", "number", "boolean", "object"],
+                "additionalProperties": false,
+                "properties": {
+                  "text": {"description": "What stands before the secret.", "$ref": "#/definitions/literal"},
+                  "secret": {"description": "The file of the secret in the host's folder of secrets.", "type": "string"},
+                  "variable": {"description": "A variable of the host's transfers.", "type": "string"}
+                }
+              }
+            },
+            "sha256": {
+              "description": "The SHA-256 that the file must have.",
+              "type": "string",
+              "pattern": "^[0-9a-f]{64}$"
+            },
+            "size": {"description": "The length that the file must have, in bytes.", "type": "integer", "minimum": 0},
+            "group": {
+              "description": "One launch follows when all transfers of a group have ended. Default: default.",
+              "$ref": "#/definitions/literal"
+            },
+            "discretionary": {
+              "description": "Waits for an idle host on external power and an unmetered network, and pauses without. Default: false.",
+              "type": "boolean"
+            },
+            "network": {"description": "any, or unmetered. Default: any.", "enum": ["any", "unmetered"]},
+            "allowsConstrained": {
+              "description": "Whether a network that the host's owner calls constrained will do. Default: true.",
+              "type": "boolean"
+            },
+            "requestTimeout": {
+              "description": "The longest silence on the connection, 1s to 1d. Default: 60s.",
+              "$ref": "#/definitions/positiveDuration"
+            },
+            "resourceTimeout": {
+              "description": "The longest time for the whole transfer, over all attempts. Default: 7d.",
+              "$ref": "#/definitions/positiveDuration"
+            },
+            "earliestBeginDate": {
+              "description": "The transfer begins no earlier: a duration after the submission, or an RFC 3339 date.",
+              "type": "string"
+            },
+            "shared": {
+              "description": "Every host can reach 'to', so that the launch may run anywhere. Default: false.",
+              "type": "boolean"
+            }
+          },
+          "anyOf": [{"required": ["url"]}, {"required": ["urls"]}],
+          "not": {"anyOf": [{"required": ["url", "urls"]}, {"required": ["urls", "items"]}]},
+          "if": {"required": ["method"], "properties": {"method": {"enum": ["put", "post"]}}},
+          "then": {"required": ["file"], "properties": {"to": false, "urls": false}},
+          "else": {"properties": {"file": false}}
+        },
         "work": {
           "type": "object",
           "additionalProperties": false,
@@ -367,6 +449,17 @@ package enum JobSchema {
             "onShardFailure": {
               "description": "What happens to the other shards when one has used up its retries: finishOthers, or stop. Default: finishOthers.",
               "enum": ["finishOthers", "stop"]
+            },
+            "transfer": {
+              "description": "A file that is fetched or sent outside of the launches, before the first one. Not with 'spread' or 'shards'.",
+              "$ref": "#/definitions/transfer"
+            },
+            "transfers": {
+              "description": "Files that are fetched or sent outside of the launches. The first launch follows when all of a group have ended, errors included.",
+              "type": "array",
+              "minItems": 1,
+              "maxItems": 100,
+              "items": {"$ref": "#/definitions/transfer"}
             }
           },
           "allOf": [
@@ -383,10 +476,25 @@ package enum JobSchema {
               "else": true
             },
             {
-              "description": "Without a command, 'shards' is for a Swift handler, and only the keys of spreading are left.",
+              "description": "Without a command, 'shards' and 'transfers' are for a Swift handler, and only the keys of these are left.",
               "if": {"required": ["command"]},
               "then": true,
-              "else": {"required": ["shards"], "propertyNames": {"enum": ["spread", "shards", "onShardFailure"]}}
+              "else": {
+                "anyOf": [{"required": ["shards"]}, {"required": ["transfer"]}, {"required": ["transfers"]}],
+                "propertyNames": {"enum": ["spread", "shards", "onShardFailure", "transfer", "transfers"]}
+              }
+            },
+            {
+              "description": "A request that is divided has no transfers, and one key has all transfers.",
+              "not": {
+                "anyOf": [
+                  {"required": ["transfer", "transfers"]},
+                  {"required": ["transfer", "spread"]},
+                  {"required": ["transfer", "shards"]},
+                  {"required": ["transfers", "spread"]},
+                  {"required": ["transfers", "shards"]}
+                ]
+              }
             },
             {
               "description": "Work without items is divided into 'shards'.",

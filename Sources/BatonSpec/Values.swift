@@ -11,6 +11,15 @@ package enum Values {
     }
   }
 
+  /// Reads a size such as `512MiB` or `10GB`, in bytes.
+  package static func size(_ text: String) throws(ValueError) -> Int64 {
+    do {
+      return try SizeText.parse(text)
+    } catch {
+      throw ValueError(description: "'\(text)' is not \(SizeText.examples)\(error.hint)")
+    }
+  }
+
   /// Reads an earliest begin date: a duration from the submission, or a date of RFC 3339.
   package static func earliestBeginDate(_ text: String) throws(ValueError) -> EarliestBeginDate {
     do throws(Mistake) {

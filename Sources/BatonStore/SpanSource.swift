@@ -16,12 +16,15 @@ package struct SpanParts: OptionSet, Hashable, Sendable {
   package static let complete = SpanParts(rawValue: 8)
   /// The request was cancelled, or was failed because of its definition, while it was ready and waited for a host.
   package static let vainWait = SpanParts(rawValue: 16)
+  /// A transfer ended. It is an occasion of its own.
+  package static let transfer = SpanParts(rawValue: 32)
 }
 
 /// Identifies the spans of one occasion. The key never changes, so a backend that gets a span twice can recognize it.
 package struct SpanKey: Hashable, Sendable {
   package var request: RequestID
-  /// The number of launches that the request had at that time, including the one that the occasion is about.
+  /// The number of launches that the request had at that time, including the one that the occasion is about. For a
+  /// transfer it is the number of the transfer.
   package var launch: Int
   package var parts: SpanParts
 }
@@ -51,6 +54,10 @@ package struct SpanSource: Hashable, Sendable {
   package var wait: Wait?
   /// The pokes and submissions that joined the request before its first launch; filled only if `tellsJoined` is true.
   package var joined = JoinedSubmissions()
+  /// How the transfer with the number `key.launch` ended; set if `key.parts` is `transfer`.
+  package var transfer: EndedTransfer?
+  /// The transfers whose ends no launch had been told of before this one: they started it.
+  package var startedBy: [TransferSpanMark] = []
   /// Events that were noted while the launch was open.
   package var launchEvents: [EventRecord] = []
   /// Events that were noted during the wait before the launch, or during the wait that no launch ended.
@@ -83,6 +90,29 @@ package struct SpanSource: Hashable, Sendable {
       (self.record, self.wait, self.errorType, self.previousSpanID) = (record, wait, errorType, previousSpanID)
     }
   }
+
+  /// A transfer that has ended, as its span needs it.
+  package struct EndedTransfer: Hashable, Sendable {
+    package var transfer: Transfer
+    package var status: TransferStatus
+    /// The host that had the transfer when it ended.
+    package var host: HostName
+
+    package init(_ transfer: Transfer, _ status: TransferStatus, on host: HostName) {
+      (self.transfer, self.status, self.host) = (transfer, status, host)
+    }
+  }
+
+  /// What the id of a transfer's span is made of.
+  package struct TransferSpanMark: Hashable, Sendable {
+    package var number: Int
+    package var orderedAt: Timestamp
+
+    package init(number: Int, orderedAt: Timestamp) { (self.number, self.orderedAt) = (number, orderedAt) }
+  }
+
+  /// The most transfers to which one launch is linked: OpenTelemetry's default limit for the links of a span.
+  package static let mostLinkedTransfers = 128
 
   /// How and when a request ended.
   package struct Completion: Hashable, Sendable {

@@ -182,6 +182,24 @@ package protocol Store: PeopleStore, SpanStore {
   /// Adds output to launches. Output of launches that do not run on `process` is dropped.
   func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) async throws
 
+  // MARK: Transfers
+
+  /// Takes a host's report of its transfers: keeps how they have ended, and makes the requests due whose groups have
+  /// ended with it (contract, rows 39 and 40). A report that comes again changes nothing.
+  /// - Returns: what the host is told, and when requests are due. Nothing, if `process` does not hold its host's lease.
+  func noteTransfers(_ report: TransferReport, from process: WorkerProcess, at now: Moment) async throws -> TransferNews
+  /// What hosts are told of transfers that have not ended, and of requests that have. Each order may be told again.
+  func transferOrders(of hosts: Set<HostName>) async throws -> [HostName: [TransferOrder]]
+  /// The transfers of requests that have not ended, in the order of their keys.
+  /// - Parameter host: only those of this host; `nil` for all.
+  func transfers(on host: HostName?, limit: Int) async throws -> [StoredTransfer]
+  /// How many requests have transfers on each host that have not ended; hosts without any are left out.
+  func transferLoads() async throws -> [HostName: Int]
+  /// A transfer of a request that has not ended; `nil` if there is none with this key.
+  func transfer(_ key: TransferKey) async throws -> StoredTransfer?
+  /// Asks the host of a transfer to end it. Throws `.notFound` if there is no such transfer.
+  func cancelTransfer(_ key: TransferKey) async throws
+
   // MARK: Hosts
 
   /// Records that `incarnation` holds the lease of `host`, and that this coordinator owns it. If the same incarnation
@@ -207,8 +225,11 @@ package protocol Store: PeopleStore, SpanStore {
   func forgetSecret(of host: HostName) async throws
   /// Forgets a host that is gone: it is listed no more, and its evictions, its drain, its last report, its history and
   /// its secret go. A worker that comes back with this name is a new host.
+  /// The transfers that the host has not ended, and downloads of which only it had the file, end as `hostForgotten`.
+  /// - Returns: which transfers ended, and when their requests are due.
   /// - Throws: `.notFound` if the host is unknown; `.refused` if a worker process holds its lease.
-  func forgetHost(_ host: HostName, at now: Moment) async throws
+  @discardableResult
+  func forgetHost(_ host: HostName, at now: Moment) async throws -> TransferNews
   /// How the conditions of a host have changed since a time on the wall clock, and what ran on it; at most `limit` of
   /// each, the newest ones. Launches that took less than a second are left out.
   /// - Throws: `.notFound` if the host is unknown.

@@ -18,6 +18,8 @@ package struct StoreLimits: Hashable, Sendable {
 
   /// The namespaces of the fleet, with their quotas (`namespaces`, `limits.useHalfLife`).
   package var namespaces = Namespaces()
+  /// How soon transfers launch their request again.
+  package var transferLaunches = TransferLimiter.Rules()
 
   /// The largest number of items of one request, over all pages.
   package var items: Int

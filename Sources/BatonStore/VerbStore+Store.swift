@@ -84,6 +84,24 @@ extension VerbStore {
   package func serve(at place: CoordinatorPlace) async throws {
     try await write(.urgent) { try $0.serve(at: place) }
   }
+  package func noteTransfers(
+    _ report: TransferReport, from process: WorkerProcess, at now: Moment
+  ) async throws -> TransferNews {
+    try await write(.urgent) { try $0.noteTransfers(report, from: process, at: now) }
+  }
+  package func transferOrders(of hosts: Set<HostName>) async throws -> [HostName: [TransferOrder]] {
+    try await read { try $0.transferOrders(of: hosts) }
+  }
+  package func transfers(on host: HostName?, limit: Int) async throws -> [StoredTransfer] {
+    try await read { try $0.transfers(on: host, limit: limit) }
+  }
+  package func transferLoads() async throws -> [HostName: Int] { try await read { try $0.transferLoads() } }
+  package func transfer(_ key: TransferKey) async throws -> StoredTransfer? {
+    try await read { try $0.storedTransfer(key) }
+  }
+  package func cancelTransfer(_ key: TransferKey) async throws {
+    try await write(.urgent) { try $0.cancelTransfer(key) }
+  }
   package func namespaces() async throws -> [String: NamespaceCounts] { try await read { try $0.namespaces() } }
 
   package func coordinators(endedSince steady: Timestamp) async throws -> [CoordinatorRecord] {
@@ -260,7 +278,8 @@ extension VerbStore {
   package func forgetSecret(of host: HostName) async throws {
     try await write(.urgent) { try $0.forgetSecret(of: host) }
   }
-  package func forgetHost(_ host: HostName, at now: Moment) async throws {
+  @discardableResult
+  package func forgetHost(_ host: HostName, at now: Moment) async throws -> TransferNews {
     try await write(.urgent) { try $0.forgetHost(host, at: now) }
   }
   package func history(of host: HostName, since: Timestamp, limit: Int) async throws -> HostHistory {

@@ -109,7 +109,12 @@ final class LaunchUnderTest: LaunchRuntime {
   private func perform(_ handler: Handler, _ task: JobTask) async {
     decide { worker, now in ((), worker.started(at: now)) }
     let result: Result<Void, any Error>
-    do { result = .success(try await handler(task)) } catch { result = .failure(error) }
+    do {
+      try await handler(task)
+      result = .success(try await task.commitAdded())
+    } catch {
+      result = .failure(error)
+    }
     reachPoint()
     finish { worker in .success((worker.ended(result, at: clock.elapsed), worker)) }
   }

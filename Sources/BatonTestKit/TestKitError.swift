@@ -22,6 +22,8 @@ public struct TestKitError: Error, Sendable, CustomStringConvertible {
     /// launches of a request, 100,000 batches of a launch, 1,000 refused checkpoints, 10,000 sleeps after an expiry, or
     /// 200 batches in `TestRequest.checkEveryInterruption`.
     public static let endless = Code("endless")
+    /// The request has transfers, or its handler has added some, and it was made without a `TestServer`.
+    public static let noServer = Code("noServer")
     /// `TestRequest.checkEveryInterruption` found interruptions that change the result of the work. The message lists
     /// the first ten.
     public static let interruptionsMatter = Code("interruptionsMatter")

@@ -26,6 +26,7 @@ extension TestRequest {
   ) async throws
     -> TestLaunch
   {
+    try await endTransfers()
     let end = try await run(handler, interruption ?? takePlanned())
     guard let missed = end.worker.interruption else { return end.launch }
     guard interruption != nil else {
@@ -84,7 +85,8 @@ extension TestRequest {
         throw notLaunchable("has ended '\(completion)'; make another TestRequest")
       }
       if state.running != nil { throw notLaunchable("runs already; at most one launch of a request is live") }
-      let assignment = assignment(checked, number: state.launches.count + 1, state.progress)
+      var assignment = assignment(checked, number: state.launches.count + 1, state.progress)
+      assignment.transfers = state.transfers.tell(assignment.launch.number)
       let worker = TestWorker(
         assignment, checked.definition, interruption: interruption, pace: state.pace, at: clock.elapsed)
       let launch = LaunchUnderTest(worker, clock: clock, batchDuration: settings.batchDuration)
@@ -117,7 +119,12 @@ extension TestRequest {
       let verdict = state.ledger.end(
         end.launch.stored, committedBatches: end.launch.checkpoints.count, reachedEnd: false,
         retry: definition.retry)
-      state.completion = Completion(verdict)
+      if end.launch.stored == .finished || !end.launch.checkpoints.isEmpty {
+        state.transfers.acknowledge(by: end.launch.number)
+      }
+      state.transfers.add(end.worker.store.addedTransfers)
+      let goesOn = end.launch.stored == .finished && state.transfers.goesOn
+      state.completion = goesOn ? nil : Completion(verdict)
     }
   }
 }

@@ -12,8 +12,22 @@ struct Settings: Sendable {
   var closingWindow: Duration?
   var stallAfter: Duration?
   var shard: JobShard?
+  var transfers: [String]
+  var server: TestServer?
   var retries: Int
   var batchDuration: Duration
+
+  /// The transfers of the definition, under the names that their files have in the URLs.
+  var definedTransfers: TestTransfers {
+    var transfers = TestTransfers()
+    transfers.add(
+      self.transfers.map { url in
+        Transfer(
+          url: url,
+          to: url.split(whereSeparator: { "?#".contains($0) }).first?.split(separator: "/").last.map(String.init))
+      })
+    return transfers
+  }
 
   /// The largest payload, in bytes.
   static let payloadLimit = 64 << 10
@@ -37,6 +51,9 @@ struct Settings: Sendable {
     let payload = try payload?.bytes.get()
     guard payload?.count ?? 0 <= Self.payloadLimit else {
       throw refusal("the payload has \(payload?.count ?? 0) bytes and the limit is \(Self.payloadLimit)")
+    }
+    if let problem = definedTransfers.all.lazy.compactMap(\.problems.first).first {
+      throw refusal("a transfer is not valid: \(problem)")
     }
     let definition = definition(pattern)
     do throws(DefinitionProblem) { try definition.validate() } catch { throw refusal("\(error)") }

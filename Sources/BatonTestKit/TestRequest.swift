@@ -48,6 +48,9 @@ public final class TestRequest: Sendable {
   ///   - shard: the shard of the request that its launches work on, for `task.shard` and `task.batches(of:size:)`;
   ///     `nil` for a request that is not divided. Each shard has checkpoints, launches and an end of its own, as the
   ///     shards of a real request have: make one `TestRequest` for each shard.
+  ///   - transfers: the URLs of the definition's `work.transfers`. The first launch starts when they have ended, and
+  ///     each file has the name that it has in its URL.
+  ///   - server: what becomes of these transfers, and of those that the handler adds.
   ///   - retries: how often `complete` launches the request again after a failure. The default is 0, so that the test
   ///     sees the first failure; a definition has 3 by default.
   ///   - batchDuration: how far each commit moves the clock, before the checkpoint is saved. With this time a test can
@@ -56,24 +59,27 @@ public final class TestRequest: Sendable {
   public init(
     _ identifier: String, declaredAs pattern: String? = nil, kind: JobKind = .processing, payload: TestPayload? = nil,
     principal: String = "test", budget: Duration? = nil, closingWindow: Duration? = nil, stallAfter: Duration? = nil,
-    shard: JobShard? = nil, retries: Int = 0, batchDuration: Duration = .zero, clock: ManualClock = ManualClock()
+    shard: JobShard? = nil, transfers: [String] = [], server: TestServer? = nil, retries: Int = 0,
+    batchDuration: Duration = .zero, clock: ManualClock = ManualClock()
   ) {
     settings = Settings(
       identifier: identifier, pattern: pattern ?? identifier, kind: kind, payload: payload, principal: principal,
-      budget: budget, closingWindow: closingWindow, stallAfter: stallAfter, shard: shard, retries: retries,
-      batchDuration: batchDuration)
+      budget: budget, closingWindow: closingWindow, stallAfter: stallAfter, shard: shard, transfers: transfers,
+      server: server,
+      retries: retries, batchDuration: batchDuration)
     self.clock = clock
-    state = Mutex(State())
+    state = Mutex(State(transfers: settings.definedTransfers))
   }
 
   init(_ settings: Settings, planned: [Interruption], clock: ManualClock) {
     self.settings = settings
     self.clock = clock
-    state = Mutex(State(planned: planned))
+    state = Mutex(State(transfers: settings.definedTransfers, planned: planned))
   }
 
   struct State {
     var launches: [TestLaunch] = []
+    var transfers: TestTransfers
     /// The progress from which the next launch begins.
     var progress = Progress()
     var pace = Pace()

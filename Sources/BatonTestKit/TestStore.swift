@@ -12,6 +12,8 @@ struct TestStore: Sendable {
   private(set) var checkpoints: [TestCheckpoint] = []
   private(set) var refused: [TestCheckpoint] = []
   private(set) var updates: [TestUpdate] = []
+  /// The transfers that the saved checkpoints have added.
+  private(set) var addedTransfers: [Transfer] = []
   /// Whether the next checkpoint is refused. It becomes `false` when a checkpoint has been refused.
   var refusesNext = false
   /// When the launch last made progress.
@@ -34,11 +36,14 @@ struct TestStore: Sendable {
         return .refuse(launch, "the test refuses this checkpoint")
       }
       checkpoints.append(taken(checkpoint, at: now))
+      addedTransfers += checkpoint.transfers
       pace.add(now - savedAt)
       (progressAt, savedAt) = (now, now)
       return .committed(launch, batch: checkpoint.batch)
     case .heartbeat(let number): return .heartbeatAnswered(number: number)
-    case .hello, .conditions, .items, .itemsWanted, .update, .output, .expiring, .overran, .ended, .draining: return nil
+    case .hello, .conditions, .items, .itemsWanted, .update, .output, .expiring, .overran, .ended, .draining,
+      .transfers:
+      return nil
     }
   }
 

@@ -58,6 +58,12 @@ public final class Worker: Service {
   let ends = Mailbox<String>(capacity: 16)
   /// Is raised when a launch begins and after each welcome, because the next tick is then due sooner.
   let startSignal = Signal()
+  /// Is raised when the process of the transfers has orders to take.
+  let transferSignal = Signal()
+  /// Raised when the conditions of the host have changed.
+  let conditionSignal = Signal()
+  /// The transfers of this host; `nil` if it carries out none.
+  let transfers: HostTransfers?
   /// Is raised when the last connection of an ending worker has been closed.
   let parted = Signal()
 
@@ -85,6 +91,7 @@ public final class Worker: Service {
     var problems: [String] = []
     /// The address of the present connection or attempt; `nil` if the worker knows only one address.
     var address: String?
+    var transfers = TransferState()
   }
 
   struct Registry {
@@ -103,21 +110,24 @@ public final class Worker: Service {
   /// - Parameter connector: how to connect to the coordinator; `nil` means gRPC to `configuration.coordinator`.
   package init(
     _ configuration: WorkerConfiguration, incarnation: Incarnation, logger: Logger,
-    connector: (any Connector)?, clocks: Clocks = .system
+    connector: (any Connector)?, clocks: Clocks = .system, transfers: HostTransfers? = nil
   ) {
     self.configuration = configuration
+    self.transfers = transfers
     self.logger = logger
     self.connector = connector
     self.clocks = clocks
     // If the addresses are wrong, `run()` says so.
     addressCount =
       connector == nil ? (try? CoordinatorAddresses(parsing: configuration.coordinator))?.all.count ?? 1 : 1
+    var capabilities = Capabilities(
+      slots: configuration.slots, kinds: configuration.accepts, runsCommands: configuration.runsCommands,
+      permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance,
+      permissions: configuration.runsCommands ? configuration.sandbox.permissions(user: geteuid()) : nil)
+    capabilities.runsTransfers = transfers == nil ? nil : true
     let core = WorkerCore(
       host: HostName(configuration.name), incarnation: incarnation, version: BatonVersion.current,
-      capabilities: Capabilities(
-        slots: configuration.slots, kinds: configuration.accepts, runsCommands: configuration.runsCommands,
-        permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance,
-        permissions: configuration.runsCommands ? configuration.sandbox.permissions(user: geteuid()) : nil),
+      capabilities: capabilities,
       endsProcessOnOverrun: configuration.endsProcessOnOverrun, knowsOtherCoordinators: addressCount > 1)
     state = Mutex(State(core: core))
   }
@@ -191,6 +201,7 @@ public final class Worker: Service {
   /// the coordinator.
   package func conditionsChanged(_ conditions: Conditions) {
     decide { $0.conditionsChanged(conditions, at: clocks.instant()) }
+    conditionSignal.raise()
   }
 
   /// Calls the core and performs its effects. Messages are sent while the lock is held, so that their order is the

@@ -80,7 +80,7 @@ extension WorkerSettings {
     }
   }
 
-  private static func paths(_ key: String, _ settings: Settings) -> [PathPattern]? {
+  static func paths(_ key: String, _ settings: Settings) -> [PathPattern]? {
     settings.list(key)?.compactMap { text in
       let pattern = PathPattern(text)
       if pattern == nil {

@@ -4,6 +4,7 @@ import BatonIdentity
 import BatonModel
 import BatonProcess
 package import BatonSettings
+package import BatonTransfers
 import BatonWire
 package import BatonWorker
 
@@ -12,6 +13,8 @@ package import BatonWorker
 package struct WorkerSettings: Sendable {
   package var configuration: WorkerConfiguration
   package var settings: Settings
+  /// `nil` if the host has no transfers.
+  package var transfers: TransferSettings?
 
   /// The values of command-line flags; `nil` for a flag that was not given.
   package struct Flags: Sendable {
@@ -27,7 +30,8 @@ package struct WorkerSettings: Sendable {
   }
 
   package static let keys =
-    ["coordinator", "data", "http", "https", "logLevel", "metricsTokenFile", "name", "tokenFile"] + hostKeys
+    ["coordinator", "data", "http", "https", "logLevel", "metricsTokenFile", "name", "tokenFile"]
+    + hostKeys
 
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
@@ -36,17 +40,21 @@ package struct WorkerSettings: Sendable {
       "allow.secrets", "allow.users", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers",
       "sandbox.require", "secrets.folder", "slots",
       "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
-    ] + conditionKeys
+    ] + conditionKeys + transferKeys
 
   /// Reads the keys about this host into the configuration of a worker within another process.
   /// - Parameter file: the path of a worker.yaml. Keys about the coordinator are allowed in it and have no effect.
+  /// - Returns: the settings of the host's transfers; `nil` if it has none.
   /// - Throws: `SettingsError` with everything that is wrong, and where.
+  @discardableResult
   package static func read(
     file: String?, environment: [String: String], into configuration: inout WorkerConfiguration
-  ) async throws {
+  ) async throws -> TransferSettings? {
     let settings = try await Settings(file: file, environment: environment, keys: file == nil ? hostKeys : keys)
     read(settings, environment: environment, into: &configuration)
+    let transfers = transfers(settings, configuration)
     try settings.finish()
+    return transfers
   }
 
   /// Reads the settings of a worker.
@@ -102,6 +110,7 @@ package struct WorkerSettings: Sendable {
     configuration.tokenFile = flags.tokenFile ?? settings.text("tokenFile")
     configuration.metricsTokenFile = settings.text("metricsTokenFile")
     Self.read(settings, environment: environment, into: &configuration)
+    transfers = Self.transfers(settings, configuration)
     more(settings)
     try settings.finish()
     if let slots = flags.slots {

@@ -60,6 +60,6 @@ struct RunCommand: AsyncParsableCommand {
       StandardError.say("baton-worker: \(error)")
       throw ExitCode(64)
     }
-    throw ExitCode(try await SupervisedProcess.isSupervised ? setup.work() : setup.supervise())
+    throw ExitCode(try await SupervisedProcess.isSupervised ? setup.workSupervised() : setup.supervise())
   }
 }

@@ -4,8 +4,10 @@ import BatonHTTP
 import BatonModel
 import BatonProcess
 import BatonTelemetry
+import BatonTransfers
 import BatonWire
 import BatonWorker
+import BatonWorkerSettings
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -29,7 +31,13 @@ extension WorkerSetup {
   /// coordinator and starts another. Returns the exit status.
   func supervise() async throws -> Int32 {
     let logger = logger("baton-worker.supervisor")
-    return try await Supervisor.run(arguments: Array(CommandLine.arguments.dropFirst())) { death in
+    if let problem = transfers?.problem {
+      logger.warning("this host has no transfers", metadata: ["transfers.folder": "\(problem)"])
+    }
+    return try await Supervisor.run(
+      arguments: Array(CommandLine.arguments.dropFirst()), runsTransfers: runsTransfers,
+      onTransfersDeath: transfersDied
+    ) { death in
       logger.warning("the worker process died and is started again", metadata: ["end": "\(death.end)"])
       guard let incarnation = death.announcement else { return }
       await DeathReport(
@@ -39,8 +47,21 @@ extension WorkerSetup {
     }
   }
 
+  private func transfersDied(_ death: WorkerDeath) {
+    logger("baton-worker.supervisor").warning(
+      "the process of the transfers ended and is started again", metadata: ["end": "\(death.end)"])
+  }
+
+  /// Runs what this process is below its supervisor. Returns the exit status.
+  func workSupervised() async throws -> Int32 {
+    switch SupervisedProcess.role {
+    case .worker: try await work()
+    case .transfers: try await transfers(quiet(logger("baton-worker.transfers")))
+    }
+  }
+
   /// Runs the worker process below the supervisor. Returns the exit status.
-  func work() async throws -> Int32 {
+  private func work() async throws -> Int32 {
     let logger = logger("baton-worker")
     let incarnation = Incarnation(.randomIncarnation())
     for warning in configuration.warnings(user: geteuid()) { logger.warning("\(warning)") }
@@ -50,7 +71,9 @@ extension WorkerSetup {
     DescriptorBudget.raise(to: DescriptorBudget.needed(bySlots: configuration.slots))
     var configuration = configuration
     configuration.flushTelemetry = telemetry.flush
-    let worker = Worker(configuration, incarnation: incarnation, logger: logger, connector: nil)
+    let worker = Worker(
+      configuration, incarnation: incarnation, logger: logger, connector: nil,
+      transfers: runsTransfers ? transfers.map { HostTransfers($0) } : nil)
     SupervisedProcess.watchSupervisor { worker.killCommands() }
     SupervisedProcess.announce(incarnation.rawValue)
     telemetry.registry.collect { [weak worker] in worker?.metricFamilies ?? [] }

@@ -1,4 +1,5 @@
 import BatonSettings
+import BatonTransfers
 import BatonWire
 import BatonWorker
 import BatonWorkerSettings
@@ -13,6 +14,8 @@ import Logging
 /// The settings of a worker process from its flags, its environment and its worker.yaml, in this order of precedence.
 struct WorkerSetup {
   var configuration: WorkerConfiguration
+  /// `nil` if the host has no transfers.
+  var transfers: TransferSettings?
   var logLevel: Logger.Level
   /// Where health is served over HTTP; `nil` if it is not.
   var http: HostPort?
@@ -29,7 +32,7 @@ struct WorkerSetup {
     }
     var (http, https) = (command.http ?? "off", command.https ?? "off")
     var level = (command.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info)
-    configuration = try await WorkerSettings(
+    let settings = try await WorkerSettings(
       command.flags, environment: environment, hostName: ProcessInfo.processInfo.hostName,
       cores: ProcessInfo.processInfo.activeProcessorCount,
       reading: { settings in
@@ -37,7 +40,8 @@ struct WorkerSetup {
         if command.https == nil { https = Self.address("https", settings) }
         if command.logLevel == nil { level = Self.level(settings) ?? level }
       }
-    ).configuration
+    )
+    (configuration, transfers) = (settings.configuration, settings.transfers)
     configuration.endsProcessOnOverrun = true
     configuration.ownsProcess = true
     configuration.answersOwner = true

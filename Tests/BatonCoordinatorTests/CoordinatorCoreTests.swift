@@ -292,6 +292,31 @@ private let hostA = HostName("a")
     bench.tick(after: .seconds(1))
     #expect(bench.effects() == ["dispatch"])
   }
+
+  @Test(arguments: [true, false])
+  func `a claim that gave a host transfers is followed by another one, until the host has no room`(
+    isFull: Bool
+  ) throws {
+    var bench = CoreBench()
+    bench.attach(as: one)
+    bench.define()
+    bench.core.noteRoom(true, on: hostA)
+    bench.tell(.foundReady(ReadyRecord(classes: [ready(1)], nextDue: NextDue())))
+    bench.core.dispatch { SpanID(1) }
+    guard case .store(.claim(let claims, let reservations), _)? = bench.core.effects.last else {
+      Issue.record("\(bench.effects())")
+      return
+    }
+    #expect(claims.map(\.isOutOfRoom) == [true], "the host's word is told to the store")
+    _ = bench.effects()
+    var answer = ClaimAnswer(assignments: [], hasMore: true, hasFitting: !isFull)
+    answer.hasPlaced = true
+    bench.tell(.claimed(reservations, [answer]))
+    #expect(bench.effects() == ["dispatch"])
+    bench.core.dispatch { SpanID(2) }
+    let again = bench.core.effects.contains { if case .store(.claim, _) = $0 { true } else { false } }
+    #expect(again != isFull, "a host that has no room is passed over for a while")
+  }
 }
 
 /// A core with a clock in hand; says what workers and the store would say.

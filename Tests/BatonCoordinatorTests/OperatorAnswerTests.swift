@@ -1,6 +1,7 @@
 import BatonModel
 import ContractRows
 import Foundation
+import Synchronization
 import Testing
 
 @testable import BatonCoordinator
@@ -89,6 +90,39 @@ import Testing
     #expect(first == Explanation.Order(hasRecentUse: false, classesAhead: 1))
     let again = try #require(try await fixture.coordinator.explain(Self.a, number: nil).order)
     #expect(again == Explanation.Order(lastUsedAt: OperatorFixture.noon, hasRecentUse: true), "to explain it is a use")
+  }
+
+  // MARK: Transfers
+
+  @Test(arguments: [(full: false, outOfRoom: false), (true, false), (false, true), (true, true)])
+  func `explain names what keeps transfers from a host, and the store decides by the same`(
+    full: Bool, outOfRoom: Bool
+  ) async throws {
+    let fixture = try OperatorFixture()
+    var job = Desk.job("com.example.*", .processing)
+    job.transfers = [DefinedTransfer(Transfer(url: "https://example.com/a", to: "a"))]
+    _ = try await fixture.coordinator.apply([job])
+    var hello = Desk.hello("a", "a1", slots: 1)
+    hello.capabilities.runsTransfers = true
+    try await fixture.attach(hello)
+    let definition = try #require(try await fixture.store.definitions().first).id
+    var claim = Claim(
+      requirementClass: ready(definition.rawValue, .background), lease: Desk.lease(),
+      places: [.init(gpus: [], spanID: SpanID(1))])
+    for number in 0..<(full ? Policy.transferRequestsOnHost : 0) {
+      _ = try await fixture.submit("com.example.x\(number)", id: "x\(number)")
+      let answer = try await fixture.store.claim([claim], at: fixture.coordinator.now().moment)
+      #expect(answer.map(\.hasPlaced) == [true])
+    }
+    _ = try await fixture.submit("com.example.a", id: "1")
+    fixture.coordinator.state.withLock { $0.core.noteRoom(outOfRoom, on: HostName("a")) }
+    let explained = try await fixture.coordinator.explain(Self.a, number: nil)
+    let codes = explained.lines.filter { $0.host != nil }.map(\.code)
+    #expect(codes == (full ? ["transfersFull"] : []) + (outOfRoom ? ["transfersOutOfRoom"] : []))
+    claim.isOutOfRoom = outOfRoom
+    let answer = try await fixture.store.claim([claim], at: fixture.coordinator.now().moment)
+    #expect(answer.map(\.hasPlaced) == [codes.isEmpty])
+    #expect(answer.map(\.assignments) == [[]])
   }
 
   // MARK: Warnings

@@ -83,6 +83,7 @@ import Testing
     "for launch in host.launches.values where pattern(of: launch) == wanted { charge(launch, to: &used) }",
     "for launch in host.launches.values { charge(launch, to: &used) }",
     "for (launch, host) in places {",
+    "connections.filter {",
     "for launch in host.launches.values { noteTime(of: launch, in: &times) }",
     "for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {",
     "host.launches.compactMap { key, launch in",

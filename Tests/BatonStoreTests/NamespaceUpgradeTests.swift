@@ -74,8 +74,9 @@ import Testing
       try await queue.writeWithoutTransaction { db in
         try db.execute(
           sql: """
+            DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
             DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-            DELETE FROM grdb_migrations WHERE identifier = '18 namespaces'
+            DELETE FROM grdb_migrations WHERE identifier IN ('18 namespaces', '19 transfers')
             """)
         let schema = try String.fetchAll(
           db,
@@ -102,8 +103,9 @@ import Testing
     let beside = try Bystander(address)
     try beside.run(
       """
+      DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
       DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-      UPDATE baton_schema SET version = \(PostgresSchema.version - 1)
+      UPDATE baton_schema SET version = \(PostgresSchema.version - 2)
       """)
     let upgraded = try TestDatabase.open(address, storeLimits: Self.limits)
     try await goesOn(upgraded, id, launches)

@@ -193,7 +193,7 @@ private struct Plan {
   /// The tables that grow with the number of requests.
   private static let growing: Set = [
     "identifier", "request", "launch", "progress", "payload", "event", "completion", "joining", "item_page", "output",
-    "submission", "poke", "unsent_span", "rejected_span", "audit",
+    "submission", "poke", "unsent_span", "rejected_span", "audit", "transfer", "transfer_place",
   ]
 
   /// The number of pages that were visited; 0 if the statement was not carried out.

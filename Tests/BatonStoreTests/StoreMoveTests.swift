@@ -102,6 +102,10 @@ import Testing
     INSERT INTO waiting_host (invitation, key, number, peer, asked_at) VALUES (x'02', zeroblob(32), '123', 'p', 1);
     INSERT INTO namespace_share (namespace, coordinator, pending, running, slots, gpus, use_day, used, served, served_at)
       SELECT 'com.é', epoch, -1, 1, 9223372036854775807, -9223372036854775808, 20000, 5, 7, -1 FROM coordinator;
+    INSERT INTO transfer_place (request, host, launches, last_at) SELECT max(r.id), max(h.id), 2, -5
+      FROM request r, host h;
+    INSERT INTO transfer (request, number, content, part, state, status, ended_on, is_cancelling, told, first_told,
+      is_acknowledged) SELECT max(id), 0, '{"é": 1}', 'default', 1, '{}', 7, 1, 3, 2, 1 FROM request;
     UPDATE store SET next_request = 900
     """
 

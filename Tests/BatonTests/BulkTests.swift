@@ -34,6 +34,15 @@ import Testing
         """)
   }
 
+  @Test func `one command changes at most 10,000 requests, or none`() async {
+    let many = (1...10_001).map { RequestRecord.example(Int64($0), "com.example.n\($0)", .ready) }
+    let world = World(many)
+    let run = await world.baton("set", "com.example.*", "priority=utility", "--yes")
+    #expect(run.status == 64)
+    #expect(run.error.contains("more than 10000 requests match"), "\(run.error)")
+    #expect(Self.calls(world, "set").isEmpty)
+  }
+
   @Test func `one request is set without a question`() async {
     let world = World(Self.requests)
     let run = await world.baton("set", "com.example.b", "priority=utility")

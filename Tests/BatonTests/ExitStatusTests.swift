@@ -53,6 +53,8 @@ import Testing
     ["drain"], ["remove", "a.*.b"], ["poke"], ["poke", "a.*"], ["poke", "a", "--priority", "7"],
     ["poke", "a", "--id", ""], ["evict"], ["evict", "a.*.b"], ["simulate", "launch"], ["simulate", "nonsense"],
     ["simulate", "expire", "a", "--reason", "batterylow"], ["simulate", "expire", "a", "--reason", "boredom"],
+    ["simulate", "transfer"], ["simulate", "transfer", "42/0"], ["simulate", "transfer", "42", "--fail"],
+    ["simulate", "transfer", "42/0", "--fail", "--interrupt"],
     ["simulate", "conditions"], ["simulate", "conditions", "a"], ["simulate", "conditions", "a", "--for", "5m"],
     ["simulate", "conditions", "a", "--end", "--idle", "true"], ["simulate", "conditions", "a", "--battery", "101"],
     ["simulate", "conditions", "a", "--thermal", "hot"], ["simulate", "conditions", "a", "--idle", "yes"],

@@ -16,6 +16,7 @@ final class FakeCoordinator: OperatorAPI {
     var hosts: [HostReport] = []
     var coordinators: [CoordinatorReport] = []
     var namespaces = NamespaceReports()
+    var transfers = FleetTransfers()
     var explanation = Explanation.waiting
     var trace: RequestTrace?
     var applied: [AppliedDefinition]?
@@ -366,6 +367,13 @@ final class FakeCoordinator: OperatorAPI {
     try await explain(identifier, number: number)
   }
 
+  func transfers(on host: HostName?) async throws -> FleetTransfers {
+    try call("transfers\(host.map { " on \($0)" } ?? "")")
+    return state.withLock { $0.transfers }
+  }
+
+  func cancelTransfer(_ key: TransferKey) async throws { try call("cancel transfer \(key)") }
+
   func namespaces() async throws -> NamespaceReports {
     try call("namespaces")
     return state.withLock { $0.namespaces }
@@ -407,6 +415,10 @@ final class FakeCoordinator: OperatorAPI {
   ) async throws -> SimulatedLaunch {
     try call("simulate expiry \(identifier) \(number ?? 0) \(reason?.rawValue ?? "-")")
     return SimulatedLaunch(identifier: identifier, number: number ?? 3, launch: 2, host: HostName("alpha"))
+  }
+
+  func simulateTransfer(_ key: TransferKey, _ what: TransferSimulation) async throws {
+    try call("simulate transfer \(key) \(what.rawValue)")
   }
 
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws {

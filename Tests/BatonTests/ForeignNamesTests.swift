@@ -29,6 +29,8 @@ import Testing
     "evict": { _ = try await $0.setEvicted(pattern, from: [], true) },
     "drain": { try await $0.setDraining(HostName("desk"), true) },
     "pause": { try await $0.setPaused(true) },
+    "cancelTransfer": { try await $0.cancelTransfer(TransferKey(request: RequestID(1), index: 0)) },
+    "simulateTransfer": { try await $0.simulateTransfer(TransferKey(request: RequestID(1), index: 0), .failure) },
     "simulateConditions": {
       try await $0.simulateConditions(ConditionOverrides(), on: HostName("desk"), lasting: .seconds(1))
     },
@@ -60,7 +62,7 @@ import Testing
       let (calls, error) = await Self.reached("com.mine.*", scopes: scopes, call)
       #expect(calls.isEmpty && error is OperatorError, "\(name): \(calls) \(error as Any)")
     }
-    let own = ["drain", "pause", "simulateConditions"]
+    let own = ["drain", "pause", "simulateConditions", "cancelTransfer", "simulateTransfer"]
     for (name, call) in Self.calls where !own.contains(name) {
       #expect(
         await !Self.reached("com.other.*", scopes: [.operate, .define], call).calls.isEmpty, "the control: \(name)")

@@ -5,7 +5,8 @@ import Testing
     "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "revert", "queue", "prune", "remove",
     "schema", "submit", "start", "poke", "completion",
     "list", "status", "show", "watch",
-    "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "namespaces", "hosts", "fleet",
+    "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "namespaces", "transfers", "hosts",
+    "fleet",
     "drain", "undrain",
     "evict", "pause",
     "resume", "login", "logout", "whoami",
@@ -21,7 +22,8 @@ import Testing
   }
 
   static let simulations = [
-    "simulate launch", "simulate expire", "simulate conditions", "store backup", "store move", "host invite",
+    "simulate launch", "simulate expire", "simulate conditions", "simulate transfer", "store backup", "store move",
+    "host invite",
     "host revoke",
     "host waiting", "host approve", "host forget", "fleet show", "fleet roots", "fleet rotate",
     "credential create", "credential list", "credential revoke", "audit list", "audit verify",

@@ -152,6 +152,15 @@ import Testing
       state.credentials = [credential]
       state.waiting = [WaitingHost(host: HostName(hostile), number: hostile, peer: hostile, at: now)]
       state.audit = [audited]
+      let transfer = Transfer(url: "https://example.com/" + hostile, to: hostile)
+      let failure = TransferStatus(
+        key: TransferKey(request: RequestID(42), index: 0), state: .ended(.failed(TransferFailure(.file, hostile))),
+        lastError: hostile, orderedAt: now, endedAt: now)
+      state.transfers = FleetTransfers([
+        FleetTransfer(
+          key: failure.key, identifier: JobIdentifier(trusted: "com.example.running"), request: 1, host: hostile,
+          transfer: transfer, status: failure)
+      ])
       state.verdict = AuditVerdict(rows: 1, last: 1, head: audited.hash, problem: hostile)
     }
     var world = World(FakeBackend(coordinator, host: facts))
@@ -173,6 +182,7 @@ import Testing
     ["show", "com.example.stopped"], ["show", "com.example.held"], ["hosts", hostile], ["hosts", "nope"],
     ["explain", "com.example.ready"], ["trace", "com.example.report"], ["wait", "com.example.report"],
     ["watch", "com.example.report"], ["watch", "com.example.done"], ["doctor"],
+    ["transfers"], ["transfers", hostile], ["transfers", "--cancel", hostile],
   ]
   static let changing = [
     ["cancel", "com.example.running"], ["cancel", "com.example.*", "--yes"], ["cancel", "com.example.*", "--dry-run"],
@@ -182,6 +192,7 @@ import Testing
     ["retry", "com.example.report", "--wait"], ["simulate", "launch", "com.example.ready", "--host", hostile],
     ["simulate", "expire", "com.example.running"], ["simulate", "conditions", hostile, "--idle", "true"],
     ["simulate", "conditions", hostile, "--end"], ["set", "com.example.running", "spread=2"],
+    ["simulate", "transfer", "42/0", "--fail"], ["simulate", "transfer", hostile, "--fail"],
     ["set", hostile, hostile],
     ["show", "com.example.running", "--shards"], ["show", "com.example.running", "--definition"], ["definitions"],
     ["definitions", hostile], ["prune", "com.example.*", "--yes"], ["prune", hostile],

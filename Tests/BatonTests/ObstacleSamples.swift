@@ -38,6 +38,12 @@ extension Obstacle.Kind {
     case .gpusInUse: .gpusInUse(needed: GPURequirement(count: 2), free: 1)
     case .givingWay: .givingWay
     case .noShards: .noShards
+    case .noTransfers: .noTransfers
+    case .filesElsewhere: .filesElsewhere
+    case .transfersOutOfRoom: .transfersOutOfRoom
+    case .transfersFull: .transfersFull(limit: 16)
+    case .waitsForTransfers: .waitsForTransfers
+    case .transfersLimited: .transfersLimited(until: now)
     case .namespaceRunning: .namespaceRunning("com.example.team", limit: 4)
     case .namespaceSlots: .namespaceSlots("com.example.team", needed: 2, used: 7, limit: 8)
     case .namespaceGPUs: .namespaceGPUs("com.example.team", needed: 1, used: 2, limit: 2)

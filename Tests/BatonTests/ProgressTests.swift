@@ -40,6 +40,15 @@ import Testing
     #expect(lines.line(for: Self.record(1, 45), at: now) == nil)
   }
 
+  @Test func `where the command says at its end what failed, no line says it too`() {
+    var failed = Self.record(1, 50)
+    failed.state = .failed
+    for (isJudged, count) in [(true, 1), (false, 2)] {
+      var lines = ProgressLines(isJudged: isJudged)
+      #expect([Self.record(1, 50), failed].compactMap { lines.line(for: $0, at: now) }.count == count)
+    }
+  }
+
   @Test func `a board draws over itself, at most ten times a second`() {
     var board = ProgressBoard(style: .plain)
     #expect(

@@ -22,6 +22,8 @@ import Testing
         ["expire", "com.example.report", "--reason", "thermal", "-o", "json"],
         "simulate expiry com.example.report 0 thermal"
       ),
+      (["transfer", "42/0", "--fail"], "simulate transfer 42/0 failure"),
+      (["transfer", "42/0", "--interrupt", "-o", "json"], "simulate transfer 42/0 interruption"),
     ])
   func `a launch is simulated and says so`(arguments: [String], call: String) async throws {
     let world = World()
@@ -106,7 +108,10 @@ import Testing
   }
 
   @Test(
-    arguments: [["simulate", "launch", "a"], ["simulate", "expire", "a"], ["simulate", "conditions", "a", "--end"]])
+    arguments: [
+      ["simulate", "launch", "a"], ["simulate", "expire", "a"], ["simulate", "conditions", "a", "--end"],
+      ["simulate", "transfer", "42/0", "--fail"],
+    ])
   func `what cannot be simulated has its status`(arguments: [String]) async {
     for (error, status) in [
       (OperatorError.notFound("there is no host 'a'; known: alpha"), Int32(3)),

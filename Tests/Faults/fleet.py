@@ -168,10 +168,16 @@ class Fleet:
 
     def worker_of(self, name):
         """The process id of the worker proper, or None while its supervisor has none."""
-        supervisor = self.hosts[name].pid
+        return self.child_of(name, "worker")
+
+    def transfers_of(self, name):
+        """The process id of the host's transfers, or None while its supervisor has none."""
+        return self.child_of(name, "transfers")
+
+    def child_of(self, name, role):
         program = os.path.realpath(self.bench.binaries / "baton-worker")
-        for child in processes.children().get(supervisor, []):
-            if processes.executable_of(child) == program:
+        for child in processes.children().get(self.hosts[name].pid, []):
+            if processes.executable_of(child) == program and processes.has_variable(child, "BATON_SUPERVISED_ROLE", role):
                 return child
         return None
 

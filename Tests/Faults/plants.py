@@ -58,6 +58,9 @@ LOST_SPAN = """AFTER INSERT ON unsent_span WHEN NEW.request % 3 = 0
 # The store forgets the secret of a name, so the next worker that uses the name gets it.
 FORGETS_SECRETS = """AFTER INSERT ON host WHEN NEW.secret IS NOT NULL
     BEGIN UPDATE host SET secret = NULL WHERE name = NEW.name; END"""
+# A transfer is forgotten, so no launch is told of it.
+LOST_TRANSFER = """AFTER INSERT ON transfer WHEN NEW.number = 2
+    BEGIN DELETE FROM transfer WHERE request = NEW.request AND number = 2; END"""
 
 TABLE = [
     Plant("no-requeue", "workers", 6, "jobs are stuck", NO_REQUEUE),
@@ -93,6 +96,9 @@ TABLE = [
     Plant("forgets-marks", "move", 1, "a coordinator can start on"),
     # The row takes the worker's receipts away.
     Plant("forgets-receipts", "restore", 1, "an old copy in the file was not noticed"),
+    Plant("halves-files", "transfers", 3, "is not what the server holds"),
+    Plant("asks-for-no-ranges", "transfers", 8, "fetched from the beginning"),
+    Plant("lost-transfer", "transfers", 8, "was told to no launch", LOST_TRANSFER),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
     Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
     Plant("leaks-sockets", "frames", 3000, "connections are left open"),

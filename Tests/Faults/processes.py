@@ -84,6 +84,22 @@ def executable_of(pid):
         return None
 
 
+def has_variable(pid, name, value):
+    """Whether the process was started with this variable in its environment."""
+    try:
+        return f"{name}={value}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def words_of(pid):
+    """The words of the process's command line."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
 def resident_bytes(pid):
     """The memory that the process uses now, in bytes; 0 if the process is gone."""
     try:

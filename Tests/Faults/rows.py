@@ -23,13 +23,14 @@ import standbys
 import telemetry
 import torn
 import traces
+import transfers
 import used_up
 import zombies
 from bench import Row
 
 # The rows are started in this order, and the long ones come first.
 TABLE = [
-    Row("simulation", simulation.run, 10_000, 100_000),
+    Row("simulation", simulation.run, 6_000, 100_000),
     Row("disk-slow", disks.slow, 5, 200),
     Row("postgres", postgres.run, 6, 100),
     Row("postgres-commits", commits.run, 5, 100),
@@ -38,20 +39,21 @@ TABLE = [
     Row("postgres-cut-off", cut_off.run, 4, 60),
     Row("move", moves.run, 2, 120),
     Row("restore", restores.run, 2, 40),
-    Row("traces", traces.run, 50, 500),
+    Row("traces", traces.run, 30, 500),
     Row("zombies", zombies.run, 30, 1000),
-    Row("workers", kills.workers, 100, 2000),
+    Row("workers", kills.workers, 60, 2000),
     Row("partitions", partitions.run, 20, 500),
     Row("networks", networks.run, 6, 60),
-    Row("coordinator", kills.coordinator, 100, 2000),
+    Row("coordinator", kills.coordinator, 60, 2000),
     Row("power", power.run, 20, 1000),
-    Row("torn", torn.run, 100, 5000),
+    Row("torn", torn.run, 60, 5000),
     Row("hostile", hostile.run, 14, 2400),
-    Row("hostile-clients", hostile_clients.run, 120, 3000),
+    Row("hostile-clients", hostile_clients.run, 80, 3000),
     Row("clocks", clocks.run, 20, 400),
-    Row("disk-full", disks.full, 50, 2000),
-    Row("disk-failing", disks.failing, 50, 5000),
+    Row("disk-full", disks.full, 30, 2000),
+    Row("disk-failing", disks.failing, 30, 5000),
     Row("telemetry", telemetry.run, 10, 200),
+    Row("transfers", transfers.run, 24, 500),
     Row("flips", flips.run, 12, 300),
     Row("run", embedded.run, 6, 150),
     Row("yaml", specifications.run, 10_000, 100_000),

@@ -55,7 +55,9 @@ def plants(came):
     """The faults to plant, each with two texts that must be in a line of the report."""
     is_expired = lambda span: span.attributes["baton.launch.outcome"] == "expired"
     error_of = lambda span: b"\x7a" + dict(fields(span.raw))[15]
-    for name in ("submit", "wait", "launch", "expire", "complete"):
+    # The made-up data have transfers; the runs of the row `traces` have none yet.
+    has_transfers = any(copies[0].name.startswith("transfer ") for copies in came.copies.values())
+    for name in ("submit", "wait", "launch", "expire", "complete", *["transfer"] * has_transfers):
         yield f"no {name}", *lose(came, name)
     yield "a changed byte in a copy", "launch ", "not as the same bytes", copy(came, lambda span: b"baton.host", b"baton.hosT")
     yield "a second trace", " has the traces ", "0123456789abcdef", copy(
@@ -71,6 +73,10 @@ def plants(came):
         came, "launch", lambda span: b"error.type", lambda span: b"error.kind", lambda span: span.status == 2)
     yield "a wrong link", "launch ", "is linked to", change(
         came, "launch", lambda span: bytes.fromhex(span.links[0]), lambda span: bytes(8), lambda span: span.links)
+    if has_transfers:
+        yield "a launch that is not linked to the transfers that started it", "launch ", "is linked to", change(
+            came, "launch", lambda span: bytes.fromhex(span.links[1]), lambda span: bytes(8),
+            lambda span: len(span.links) > 1)
     yield "a span of no row", "launch ", "is of no row", change(
         came, "launch", lambda span: bytes.fromhex(span.id), lambda span: b"nowhere!")
     yield "a run below nothing", "run ", "which is no launch", change(
@@ -82,7 +88,7 @@ def plants(came):
 def try_plants(bodies, store):
     expected = Expected(store)
     missed = 0
-    count = len(list(plants(Came([]))))
+    count = len(list(plants(Came(bodies))))
     for index in range(count):
         came = Came(bodies)
         name, one, other, plant = list(plants(came))[index]
@@ -125,8 +131,8 @@ def encoded(id, want):
         out += field(9, pair(f"baton.{key}", value))
     if want["error"]:
         out += field(9, pair("error.type", "planted"))
-    if want["link"]:
-        out += field(13, field(1, bytes.fromhex(want["trace"])) + field(2, bytes.fromhex(want["link"])))
+    for link in want["links"]:
+        out += field(13, field(1, bytes.fromhex(want["trace"])) + field(2, bytes.fromhex(link)))
     if want["error"]:
         out += field(15, field(3, 2))
     return out
@@ -144,6 +150,11 @@ MADE_UP = """
     (1, 1, x'2222222222222221', 'expired', 1, 200, 300, 100, 'powerLost', 250, 0, 2),
     (1, 2, x'3333333333333333', 'failed', 2, 400, 600, 300, NULL, NULL, 2, 1),
     (1, 3, x'4444444444444444', 'failed', 2, 700, 900, NULL, NULL, NULL, 3, 0);
+  CREATE TABLE transfer (request, number, state, status, part, first_told, ended_on);
+  INSERT INTO transfer VALUES
+    (1, 0, 1, '{"orderedAt": {"nanoseconds": 110}, "endedAt": {"nanoseconds": 190}, "bytes": 7, "attempts": 2,
+      "resumedFrom": 3}', 'default', 1, 1),
+    (1, 1, 2, '{"orderedAt": {"nanoseconds": 90}, "bytes": 0, "attempts": 1, "resumedFrom": 0}', 'default', 1, 1);
   CREATE TABLE unsent_span (request); CREATE TABLE rejected_span (request);
 """
 

@@ -167,9 +167,9 @@ class Expected:
         for row in rows.fetchall():
             self.add_request(database, *row)
 
-    def add(self, id, name, trace, parent, times, error=False, link=None, **attributes):
+    def add(self, id, name, trace, parent, times, error=False, links=(), **attributes):
         self.spans[id] = {
-            "name": name, "trace": trace, "parent": parent, "times": times, "error": error, "link": link,
+            "name": name, "trace": trace, "parent": parent, "times": times, "error": error, "links": list(links),
             "attributes": attributes}
 
     def add_request(self, database, key, identifier, number, trace, span, state, ended, ready, submitted):
@@ -186,10 +186,30 @@ class Expected:
                 self.add(derived(span, ready), "wait", trace, root, (ready, ended))
         for state, ended in completions:
             self.add(derived(span, ended), "complete", trace, root, (ended, ended), error=state == 4)
-        self.add_launches(database, key, trace, root)
+        started = self.add_transfers(database, key, trace, root, submitted)
+        self.add_launches(database, key, trace, root, started)
 
-    def add_launches(self, database, key, trace, root):
-        link = None
+    def add_transfers(self, database, key, trace, root, submitted):
+        """The spans of the transfers that ended. It returns those of each launch that they started."""
+        started = collections.defaultdict(list)
+        rows = database.execute(
+            """SELECT t.number, t.state, t.status, t.part, t.first_told, h.name FROM transfer t
+               JOIN host h ON h.id = t.ended_on WHERE t.request = ? AND t.state > 0 ORDER BY t.number""", (key,))
+        for number, state, status, group, told, host in rows.fetchall():
+            status = json.loads(status)
+            ordered = status["orderedAt"]["nanoseconds"]
+            begin, ended = max(ordered, submitted), status.get("endedAt", status["orderedAt"])["nanoseconds"]
+            id = derived(bytes.fromhex(root), ordered + (number + 1) * 0x9E3779B9)
+            self.add(
+                id, "transfer", trace, root, (begin, max(begin, ended)), error=state == 2, host=host,
+                **{"transfer.number": number, "transfer.group": group, "transfer.bytes": status["bytes"],
+                   "transfer.attempts": status["attempts"], "transfer.resumed_from": status["resumedFrom"],
+                   "transfer.outcome": ("done", "failed", "cancelled")[state - 1]})
+            started[told].append(id)
+        return started
+
+    def add_launches(self, database, key, trace, root, started):
+        before = []
         rows = database.execute(
             """SELECT l.number, l.span_id, l.outcome, h.name, l.started_at, l.ended_at, l.ready_at, l.expiring_reason,
                  l.expiring_since, l.first_batch, l.batches
@@ -200,12 +220,12 @@ class Expected:
             if ready is not None:
                 self.add(derived(span, 1), "wait", trace, root, (ready, max(ready, start)))
             self.add(
-                id, "launch", trace, root, (start, end), outcome in ("failed", "lost"), link,
+                id, "launch", trace, root, (start, end), outcome in ("failed", "lost"), before + started[number][:128],
                 **{"launch.outcome": outcome, "launch.first_batch": first, "launch.batches": batches}, **here)
             if reason is not None:
                 self.add(
                     derived(span, 2), "expire", trace, id, (since, max(since, end)), **{"expiry.reason": reason}, **here)
-            link = id
+            before = [id]
 
 
 # ---- Comparing
@@ -252,8 +272,8 @@ def span_problems(span, expected):
         yield f"{span} is below {span.parent}, not below {want['parent']}"
     if (span.start, span.end) != want["times"]:
         yield f"{span} is from {span.start} to {span.end}, not from {want['times'][0]} to {want['times'][1]}"
-    if span.links != ([want["link"]] if want["link"] else []):
-        yield f"{span} is linked to {span.links}, not to {want['link']}"
+    if span.links != want["links"]:
+        yield f"{span} is linked to {span.links}, not to {want['links']}"
     for name, value in want["attributes"].items():
         if span.attributes.get(f"baton.{name}") != value:
             yield f"{span}: baton.{name} is {span.attributes.get(f'baton.{name}')}, not {value}"

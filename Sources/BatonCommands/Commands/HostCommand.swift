@@ -224,7 +224,8 @@ struct HostForgetCommand: AsyncParsableCommand, Sendable {
     abstract: "Forget a host that is gone.",
     discussion: """
       The host is listed no more. Its evictions and its drain end, and its history and its secret go: a worker that \
-      comes back with this name is a new host. Its ended launches still name it. It is refused while a worker holds the \
+      comes back with this name is a new host. Its ended launches still name it. Its transfers fail, and their jobs are \
+      launched with these failures (hostForgotten). It is refused while a worker holds the \
       host's lease: stop the worker, and wait until 'baton hosts' shows the host as gone. Hosts that have been gone for \
       30 days (retention.hosts) are forgotten by themselves.
 

@@ -12,8 +12,7 @@ struct ListCommand: AsyncParsableCommand, Sendable {
       one that was submitted last; in a list of ended requests alone, it is the one that ended last.
 
       AGE is counted from submission; WHEN says when a request becomes eligible, since when it runs, or when it ended. \
-      With --state pending (scheduled and ready), DETAIL shows the first obstacle of each request; 'baton explain' \
-      shows all obstacles.
+      Of a request that is ready, DETAIL shows the first obstacle; 'baton explain' shows all obstacles.
 
       Examples:
         baton list
@@ -100,7 +99,7 @@ struct ListCommand: AsyncParsableCommand, Sendable {
       let size = min(RequestListing.pageSize, query.limit - listing.count)
       let all = try await api.requests(query.filter, after: after, limit: size)
       let page = query.recent(all)
-      listing.page(page, obstacles: query.looksUpObstacles ? try await lookup.obstacles(of: page, api) : [:])
+      listing.page(page, obstacles: try await lookup.obstacles(of: page, api))
       guard page.count == size, let last = page.last else { break }
       after = last.id
     }
@@ -118,9 +117,6 @@ private struct ListQuery: Sendable {
   var limit: Int
   /// Whether the list leaves out ended requests because nothing was said about them.
   var hidesEnded: Bool
-
-  /// Only a list that the person asked for as one of waiting requests is worth the questions to the coordinator.
-  var looksUpObstacles: Bool { !filter.states.isEmpty && filter.states.allSatisfy(\.isPending) }
 
   /// The requests of a page that are new enough. The page is in the order of the list, so what follows the first one
   /// that is too old is older still.

@@ -77,7 +77,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     guard wait else { return console.emit(options, JSONValue(record)) { [Self.line(record)] } }
     if options.output.isTable, !options.quiet { console.output(Self.line(record)) }
     let ended = try await client.follow(
-      [record.name], display: ProgressDisplay(console, to: .error, isQuiet: options.quiet))
+      [record.name], display: ProgressDisplay(console, to: .error, isQuiet: options.quiet, isJudged: true))
     if !options.output.isTable, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
     try console.judge(ended)
   }

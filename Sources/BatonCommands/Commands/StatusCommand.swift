@@ -9,8 +9,8 @@ struct StatusCommand: AsyncParsableCommand, Sendable {
     abstract: "Show how the fleet is, and what needs a person.",
     discussion: """
       What needs a person: a fleet that is paused, a store that cannot be written, coordinators whose beat stands still, \
-      hosts that are gone, evictions, requests that failed within the last day, and a request that has been ready for \
-      longer than ten minutes.
+      hosts that are gone, evictions, requests that failed within the last day, requests that are ready and that no host \
+      can ever run, and a request that has been ready for longer than ten minutes.
 
       Examples:
         baton status
@@ -47,6 +47,8 @@ private struct FleetStatus: Sendable {
   private var counts: [RequestState: Int] = [:]
   private var failed: [RequestRecord]
   private var oldestReady: RequestRecord?
+  /// The definitions with ready requests that no host can run, whatever changes on the hosts.
+  private var hostless: [DefinitionReport] = []
   private let now: Timestamp
 
   init(asking api: any OperatorAPI, at now: Timestamp) async throws {
@@ -58,7 +60,13 @@ private struct FleetStatus: Sendable {
       let page = try await api.hosts(HostFilter(states: [.gone]), after: nil, limit: Self.namedHosts)
       goneHosts = page.hosts.map(\.name)
     }
-    for definition in try await api.definitions(named: []) { counts.merge(definition.counts, uniquingKeysWith: +) }
+    let definitions = try await api.definitions(named: [])
+    for definition in definitions { counts.merge(definition.counts, uniquingKeysWith: +) }
+    let waiting = definitions.filter { $0.counts[.ready] ?? 0 > 0 }.prefix(AbleHosts.mostDefinitions)
+    if !waiting.isEmpty {
+      let able = try await api.ableHosts(for: waiting.map(\.definition))
+      hostless = zip(waiting, able.counts).filter { $0.1.ever == 0 }.map(\.0)
+    }
     let failures = RequestFilter(states: [.failed], isNewestFirst: true)
     failed = try await api.requests(failures, after: nil, limit: Self.named + 1)
       .filter { ($0.endedAt ?? now) + Self.news >= now }
@@ -119,6 +127,7 @@ private struct FleetStatus: Sendable {
         kind: "coordinatorSilent", text: "coordinator \(coordinator.number) shows no sign of life: baton coordinators")
     }
     found += gone + evicted + failures
+    found += withoutHosts
     if let record = oldestReady {
       let time = (now - max(record.submittedAt, record.eligibleAt)).magnitude.inWords
       found.append(
@@ -127,6 +136,20 @@ private struct FleetStatus: Sendable {
           text: "\(record.name) has been ready for \(time): baton explain \(record.name.arguments)"))
     }
     return found
+  }
+
+  private var withoutHosts: [Matter] {
+    let shown = hostless.prefix(Self.named).map { report in
+      let (pattern, count) = (report.definition.pattern.rawValue, report.counts[.ready] ?? 0)
+      let command =
+        report.definition.pattern.isWildcard ? "baton list '\(pattern)' --state ready" : "baton explain \(pattern)"
+      return Matter(
+        kind: "noHost",
+        text: "no host can run \(pattern), of which \(counted(count, "request")) \(count == 1 ? "waits" : "wait"): "
+          + command)
+    }
+    guard hostless.count > Self.named else { return shown }
+    return shown + [Matter(kind: "noHost", text: "and more: baton queue")]
   }
 
   private var gone: [Matter] {

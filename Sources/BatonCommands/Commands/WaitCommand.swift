@@ -36,7 +36,7 @@ struct WaitCommand: AsyncParsableCommand, Sendable {
     }
     console.tellChoice(details)
     let record = details.record
-    let display = ProgressDisplay(console, to: .error)
+    let display = ProgressDisplay(console, to: .error, isJudged: true)
     let ended = try await client.follow([record.name], display: display, timeout: timeout)
     if !options.output.isTable, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
     try console.judge(ended)

@@ -120,6 +120,12 @@ struct WaitingReason: Hashable, Sendable {
     text = line.text
   }
 
+  /// An obstacle that many hosts have.
+  init(_ row: ExplainedGroups.Row) {
+    code = row.code
+    text = "\(row.code) on \(counted(row.hosts, "host"))"
+  }
+
   /// The host and the obstacle: `alpha: the host is draining`.
   var description: String { (host.map { "\($0): " } ?? "") + text }
 }

@@ -78,7 +78,9 @@ struct ObstacleLookup {
 
   private static func reason(_ record: RequestRecord, _ api: any OperatorAPI) async throws -> WaitingReason? {
     do {
-      return try await api.explain(record.identifier, number: record.number).foremost.map { WaitingReason($0) }
+      let explanation = try await api.explain(
+        record.identifier, number: record.number, groupingBeyond: ExplanationText.few)
+      return explanation.foremost.map { WaitingReason($0) } ?? explanation.groups?.rows.first.map { WaitingReason($0) }
     } catch OperatorError.notFound {
       return nil  // The request was replaced or pruned after it was listed.
     }

@@ -22,7 +22,7 @@ struct SubmissionOptions: ParsableArguments, Sendable {
     _ orders: [SubmissionOrder], accepted: [JobIdentifier: SubmissionReceipt] = [:], isList: Bool = false
   ) async throws {
     let console = Console.current
-    let display = ProgressDisplay(console, to: .error, isQuiet: options.quiet)
+    let display = ProgressDisplay(console, to: .error, isQuiet: options.quiet, isJudged: true)
     let outcomes = try await Submitting(orders: orders, accepted: accepted, client: client, display: display).run()
     console.tell(outcomes, options, isList: isList, awaitsEnd: wait)
     if wait { try await follow(outcomes.compactMap(\.name), display, isList: isList) }

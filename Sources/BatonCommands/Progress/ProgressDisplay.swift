@@ -23,12 +23,16 @@ final class ProgressDisplay: Sendable {
   ///   - stream: standard output if progress is the data of the command, standard error otherwise.
   ///   - isJSON: whether to write every change as one JSON object on a line.
   ///   - isQuiet: whether to show nothing but warnings.
-  init(_ console: Console, to stream: CommandEnvironment.Stream, isJSON: Bool = false, isQuiet: Bool = false) {
+  ///   - isJudged: whether the command calls `Console.judge` at its end, so that no line says why a request failed.
+  init(
+    _ console: Console, to stream: CommandEnvironment.Stream, isJSON: Bool = false, isQuiet: Bool = false,
+    isJudged: Bool = false
+  ) {
     self.console = console
     self.stream = stream
     let isTerminal = console.environment.isTerminal(stream) && console.environment.variables["TERM"] != "dumb"
     let board = Form.board(ProgressBoard(style: console.style(of: stream)))
-    form = Mutex(isQuiet ? .quiet : isJSON ? .json : isTerminal ? board : .lines(ProgressLines()))
+    form = Mutex(isQuiet ? .quiet : isJSON ? .json : isTerminal ? board : .lines(ProgressLines(isJudged: isJudged)))
   }
 
   func update(_ record: RequestRecord) {

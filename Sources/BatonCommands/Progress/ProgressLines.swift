@@ -10,7 +10,11 @@ struct ProgressLines {
     var step: Int
   }
 
+  /// Whether the command says itself, at its end, which requests have failed and why. Then no line says it too.
+  private let isJudged: Bool
   private var told: [RequestID: Told] = [:]
+
+  init(isJudged: Bool = false) { self.isJudged = isJudged }
 
   /// The line for this change of a request; `nil` if the change deserves no line.
   mutating func line(for record: RequestRecord, at now: Timestamp) -> String? {
@@ -18,7 +22,7 @@ struct ProgressLines {
     let launches = record.shards == nil ? record.launches : 0
     let current = Told(state: record.state, launches: launches, step: Self.step(of: record))
     let before = told.updateValue(current, forKey: record.id)
-    guard before != current else { return nil }
+    guard before != current, !(isJudged && record.state == .failed) else { return nil }
     if let before, before.state == current.state, before.launches == current.launches {
       guard current.step > before.step else { return nil }
       return "\(record.name): \(Self.progress(of: record))"

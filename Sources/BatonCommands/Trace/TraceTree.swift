@@ -38,7 +38,7 @@ extension SpanRecord {
     switch role {
     case .submit: 0
     case .complete: 2
-    case .wait, .launch, .run, .batch, .expire, nil: 1
+    case .wait, .launch, .run, .batch, .expire, .transfer, nil: 1
     }
   }
 }

@@ -154,6 +154,7 @@ extension SpanRecord {
     case .launch:
       (number(Names.Attribute.shard).map { "shard \($0), " } ?? "") + "launch"
         + (number(Names.Attribute.launch).map { " \($0)" } ?? "")
+    case .transfer: "transfer" + (number(Names.Attribute.transfer).map { " \($0)" } ?? "")
     case .submit, .wait, .run, .batch, .expire, .complete: role?.rawValue ?? name
     case nil: name
     }
@@ -164,7 +165,7 @@ extension SpanRecord {
     switch role {
     case .wait: return .waiting
     case .expire: return .expiring
-    case .submit, .launch, .run, .batch, .complete, nil: return .running
+    case .submit, .launch, .run, .batch, .complete, .transfer, nil: return .running
     }
   }
 
@@ -174,7 +175,7 @@ extension SpanRecord {
     case .wait: "waiting so far"
     case .launch: "running so far"
     case .expire: "stopping so far"
-    case .submit, .run, .batch, .complete, nil: "so far"
+    case .submit, .run, .batch, .complete, .transfer, nil: "so far"
     }
   }
 
@@ -190,7 +191,20 @@ extension SpanRecord {
       ]
     case .expire: [text(Names.Attribute.expiryReason), text(Names.Attribute.expiryDetail), gracefulText]
     case .complete: [text(Names.Attribute.requestState)]
+    case .transfer:
+      [
+        text(Names.Attribute.transferOutcome), text(Names.Attribute.host),
+        number(Names.Attribute.transferBytes).map { counted($0, "byte") },
+        attemptsText,
+      ]
     }
+  }
+
+  /// How many attempts a transfer took, and where the last one went on; `nil` if the first one did all.
+  private var attemptsText: String? {
+    guard let attempts = number(Names.Attribute.transferAttempts), attempts > 1 else { return nil }
+    let resumed = number(Names.Attribute.transferResumedFrom).flatMap { $0 > 0 ? ", the last from byte \($0)" : nil }
+    return "\(attempts) attempts" + (resumed ?? "")
   }
 
   private var batchesText: String? {

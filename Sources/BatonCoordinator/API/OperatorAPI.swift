@@ -80,6 +80,11 @@ package protocol OperatorAPI: Sendable {
   func coordinators() async throws -> [CoordinatorReport]
   /// The namespaces of the fleet, in the order of their prefixes, and first what belongs to none.
   func namespaces() async throws -> NamespaceReports
+  /// The transfers of requests that have not ended, in the order of their requests.
+  /// - Parameter host: only those of this host; `nil` for all.
+  func transfers(on host: HostName?) async throws -> FleetTransfers
+  /// Asks the host of a transfer to end it, as a failure that its job is told.
+  func cancelTransfer(_ key: TransferKey) async throws
   /// What keeps the fleet from working.
   func standing() async throws -> FleetStanding
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
@@ -119,6 +124,9 @@ package protocol OperatorAPI: Sendable {
   ) async throws -> SimulatedLaunch
   /// Replaces a host's real conditions for the given time. Empty overrides end the simulation.
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws
+  /// Ends a transfer as failed, or interrupts its attempt. Throws `.conflict` if the transfer has ended, does not run
+  /// for an interruption, or is on a host that is not connected here.
+  func simulateTransfer(_ key: TransferKey, _ what: TransferSimulation) async throws
   /// Who the coordinator takes the caller for.
   func whoAmI() async throws -> Caller
   /// Makes a credential for an operator.

@@ -89,6 +89,20 @@ extension OperatorClient {
     }
   }
 
+  package func transfers(on host: HostName?) async throws -> FleetTransfers {
+    let request = Baton_V1_TransfersRequest.with { if let host { $0.host = host.rawValue } }
+    return try FleetTransfers(
+      try await call { try await operators.transfers(request, metadata: metadata, options: options) })
+  }
+
+  package func cancelTransfer(_ key: TransferKey) async throws {
+    let request = Baton_V1_CancelTransferRequest.with {
+      $0.request = key.request.rawValue
+      $0.index = Int64(key.index)
+    }
+    _ = try await call { try await operators.cancelTransfer(request, metadata: metadata, options: options) }
+  }
+
   package func namespaces() async throws -> NamespaceReports {
     NamespaceReports(
       try await call { try await operators.namespaces(Baton_V1_Empty(), metadata: metadata, options: options) })
@@ -126,5 +140,14 @@ extension OperatorClient {
       $0.conditions = overrides.proto(lasting: lasting)
     }
     _ = try await call { try await operators.simulateConditions(request, metadata: metadata, options: options) }
+  }
+
+  package func simulateTransfer(_ key: TransferKey, _ what: TransferSimulation) async throws {
+    let request = Baton_V1_SimulateTransferRequest.with {
+      $0.request = key.request.rawValue
+      $0.index = Int64(key.index)
+      $0.what = what.rawValue
+    }
+    _ = try await call { try await operators.simulateTransfer(request, metadata: metadata, options: options) }
   }
 }

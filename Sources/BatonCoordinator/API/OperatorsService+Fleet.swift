@@ -70,6 +70,24 @@ extension OperatorsService {
     }
   }
 
+  func transfers(
+    request: Baton_V1_TransfersRequest, context: ServerContext
+  ) async throws -> Baton_V1_TransfersReply {
+    try await answering {
+      try await api.transfers(on: request.hasHost ? try HostName.named(request.host) : nil).proto
+    }
+  }
+
+  func cancelTransfer(
+    request: Baton_V1_CancelTransferRequest, context: ServerContext
+  ) async throws -> Baton_V1_Empty {
+    try await answering {
+      let index = Int(exactly: request.index) ?? -1
+      try await api.cancelTransfer(TransferKey(request: RequestID(request.request), index: index))
+      return Baton_V1_Empty()
+    }
+  }
+
   func namespaces(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_NamespacesReply {
     try await answering { try await api.namespaces().proto }
   }
@@ -121,6 +139,19 @@ extension OperatorsService {
         from: try ((request.hasHost ? [request.host] : []) + request.hosts).map { try HostName.named($0) },
         request.isEvicted)
       return .with { $0.hosts = hosts.map(\.rawValue) }
+    }
+  }
+
+  func simulateTransfer(
+    request: Baton_V1_SimulateTransferRequest, context: ServerContext
+  ) async throws -> Baton_V1_Empty {
+    try await answering {
+      guard let what = TransferSimulation(rawValue: request.what) else {
+        throw OperatorError.invalid("'\(request.what)' is nothing that can be simulated of a transfer")
+      }
+      let index = Int(exactly: request.index) ?? -1
+      try await api.simulateTransfer(TransferKey(request: RequestID(request.request), index: index), what)
+      return Baton_V1_Empty()
     }
   }
 

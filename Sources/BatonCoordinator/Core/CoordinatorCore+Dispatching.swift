@@ -48,7 +48,8 @@ extension CoordinatorCore {
         requirementClass: reservation.requirementClass, lease: reservation.lease,
         places: reservation.places.map { Claim.Place(gpus: $0, spanID: drawSpanID()) },
         history: dispatcher.history(of: reservation.requirementClass),
-        principals: dispatcher.hosts[reservation.host]?.host.capabilities.permissions?.principals)
+        principals: dispatcher.hosts[reservation.host]?.host.capabilities.permissions?.principals,
+        isOutOfRoom: dispatcher.hosts[reservation.host]?.isOutOfRoom ?? false)
     }
   }
 
@@ -75,9 +76,10 @@ extension CoordinatorCore {
       if answer.isMoved { moved(reservation.lease) }
     }
     started(answers.flatMap(\.assignments))
-    // A class that had no fitting request for a host held places there, which another class may now use.
+    // A class that had no fitting request for a host held places there, which another class may now use. A class that
+    // got transfers only may get some for more requests.
     let isProgress = zip(reservations, answers).contains { reservation, answer in
-      !answer.assignments.isEmpty || (!reservation.places.isEmpty && !answer.hasFitting)
+      !answer.assignments.isEmpty || answer.hasPlaced || (!reservation.places.isEmpty && !answer.hasFitting)
     }
     if isProgress { dispatching = .claiming(again: true) }
     goOnDispatching()

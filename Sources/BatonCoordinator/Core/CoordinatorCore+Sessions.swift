@@ -163,6 +163,8 @@ extension CoordinatorCore {
       tell(.changed(launch.request))
     case .update(let update): note(update, from: host)
     case .hello: perform([.disconnect(host)])
+    // The driver has taken it.
+    case .transfers: break
     case .items, .itemsWanted, .checkpoint, .output, .ended: return false
     }
     return true
@@ -201,7 +203,7 @@ extension CoordinatorCore {
       case .itemsWanted(let launch, let start, let count):
         let count = min(count, ItemPage.maximumItems)
         groups.append([.readItems(id, ItemPage(launch: launch, start: start, items: []), count: count, process)])
-      case .hello, .heartbeat, .conditions, .update, .expiring, .overran, .draining: break
+      case .hello, .heartbeat, .conditions, .update, .expiring, .overran, .draining, .transfers: break
       }
     }
     if !chunks.isEmpty { groups.append([.appendOutput(id, chunks, process)]) }

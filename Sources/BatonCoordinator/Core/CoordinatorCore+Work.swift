@@ -202,6 +202,29 @@ extension CoordinatorCore {
     }
   }
 
+  // MARK: Transfers
+
+  /// Transfers have ended, and their requests are due.
+  package mutating func transfersEnded(_ due: NextDue) { nextDue.join(due) }
+
+  /// A host has said whether further files of transfers fit on it.
+  package mutating func noteRoom(_ isOutOfRoom: Bool, on host: HostName) {
+    dispatcher.change(host) { $0.isOutOfRoom = isOutOfRoom }
+  }
+
+  /// The process and the host of a session that is attached; `nil` otherwise.
+  package func attachedProcess(_ id: SessionID) -> WorkerProcess? {
+    guard let session = sessions[id], session.isAttached, connections[session.process.host] == id else { return nil }
+    return session.process
+  }
+
+  /// The sessions of the hosts that are attached here and carry out transfers.
+  package var transferSessions: [HostName: SessionID] {
+    connections.filter {
+      dispatcher.hosts[$0.key]?.host.capabilities.runsTransfers == true && attachedProcess($0.value) != nil
+    }
+  }
+
   // MARK: Endings
 
   /// The store has ended a lease, and its launches as lost.

@@ -140,6 +140,8 @@ package struct HostState: Sendable {
   /// Since when the connection has been away, as far as this coordinator saw it; nil after the host has been attached.
   var awaySince: Instant?
   var isDrainedByOperator = false
+  /// Whether the host has said that no further file of a transfer fits on it.
+  package internal(set) var isOutOfRoom = false
   /// The worker has said that it is shutting down.
   var isShuttingDown = false
 

@@ -2,7 +2,8 @@
 enum CommandOfMethod {
   private static let commands = [
     "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
-    "AbleHosts": "plan", "ForgetGoneHost": "host forget", "HostHistory": "hosts --history",
+    "AbleHosts": "plan", "CancelTransfer": "transfers --cancel",
+    "ForgetGoneHost": "host forget", "HostHistory": "hosts --history",
     "Versions": "definitions --versions",
     "Credentials": "credential list", "ExplainGroups": "explain", "ExplainPages": "explain", "FindHosts": "hosts",
     "ForgetHost": "hosts --forget", "HostPages": "hosts",
@@ -11,6 +12,7 @@ enum CommandOfMethod {
     "SetPriority": "set", "SetSpread": "set", "Shards": "show --shards",
     "SimulateConditions": "simulate conditions",
     "Standing": "status", "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch",
+    "SimulateTransfer": "simulate transfer",
     "VerifyAudit": "audit verify",
     "WaitingHosts": "host waiting", "WhoAmI": "whoami",
   ]
@@ -18,7 +20,7 @@ enum CommandOfMethod {
   private static let plain: Set = [
     "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
     "Namespaces", "Pause", "Prune", "Queue", "Remove",
-    "Retry", "Show", "Submit", "Trace", "Watch",
+    "Retry", "Show", "Submit", "Trace", "Transfers", "Watch",
   ]
 
   /// The command of a method, such as `baton host invite`; the method itself if no command makes the call.

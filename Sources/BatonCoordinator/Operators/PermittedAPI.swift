@@ -350,6 +350,18 @@ struct PermittedAPI: OperatorAPI {
 
   func coordinators() async throws -> [CoordinatorReport] { try await api.coordinators() }
 
+  /// A caller with patterns sees only the transfers of jobs that its patterns cover.
+  func transfers(on host: HostName?) async throws -> FleetTransfers {
+    var found = try await api.transfers(on: host)
+    found.transfers.removeAll { caller.limits != nil && !caller.covers(IdentifierPattern($0.identifier)) }
+    return found
+  }
+
+  func cancelTransfer(_ key: TransferKey) async throws {
+    try await checkUnlimited("CancelTransfer", "\(key)")
+    try await changing("CancelTransfer", "\(key)") { try await api.cancelTransfer(key) }
+  }
+
   /// A caller with patterns sees only the namespaces that its patterns cover.
   func namespaces() async throws -> NamespaceReports {
     var reports = try await api.namespaces()
@@ -403,6 +415,11 @@ struct PermittedAPI: OperatorAPI {
     return try await changing("SimulateExpiry", identifier.rawValue) {
       try await api.simulateExpiry(identifier, number: number, as: reason)
     }
+  }
+
+  func simulateTransfer(_ key: TransferKey, _ what: TransferSimulation) async throws {
+    try await checkUnlimited("SimulateTransfer", "\(key)")
+    try await changing("SimulateTransfer", "\(key) \(what.rawValue)") { try await api.simulateTransfer(key, what) }
   }
 
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws {

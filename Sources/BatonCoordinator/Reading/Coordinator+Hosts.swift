@@ -23,8 +23,17 @@ extension Coordinator {
 
   package func forgetHost(_ host: HostName) async throws {
     try requireKnown(host)
-    try await translating { try await self.store.forgetHost(host, at: self.now().moment) }
-    decide { $0.core.forgot([host]) }
+    let transfers = try await translating { try await self.store.forgetHost(host, at: self.now().moment) }
+    forgot([host], transfers)
+  }
+
+  /// Takes over that the store has forgotten hosts, and what became of their transfers.
+  func forgot(_ hosts: [HostName], _ transfers: TransferNews) {
+    decide { state in
+      state.core.forgot(hosts)
+      state.core.transfersEnded(transfers.nextDue)
+    }
+    tell(transfers.ended)
   }
 
   package func history(of host: HostName, since: Timestamp, limit: Int) async throws -> HostHistory {

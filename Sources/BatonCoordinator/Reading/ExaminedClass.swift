@@ -65,6 +65,10 @@ extension Coordinator {
   /// Examines every host for a request, or takes what was examined for another one of its class within a second.
   func examination(for record: RequestRecord, _ definition: Definition) async throws -> ExaminedClass {
     if sortedHostNames().names.count <= SharedExaminations.least { return try await examine(record, definition) }
+    // The files of its transfers tie a request to one host, as they do no other request of the class.
+    if record.filesOn != nil {
+      return try await examinations.turnstile.inTurn { try await self.examine(record, definition) }
+    }
     if let known = examinations.examination(of: record, at: now().instant) { return known }
     return try await examinations.turnstile.inTurn {
       // Another call may have examined the same class meanwhile.
@@ -82,11 +86,17 @@ extension Coordinator {
     let order = snapshotWithoutHosts().order(of: record)
     var made = ExaminedClass(requirementClass: requirementClass, at: now().instant, order: order)
     let gpu = definition.requirements.gpu
+    // The store gives the transfers of a request that has not got them to a host that has room for them.
+    let loads = definition.transfers != nil && record.filesOn == nil ? try await store.transferLoads() : nil
     var offersGPU = false
     try await eachHost { fleet, state in
-      let found = fleet.dispatcher.obstacles(
-        on: state, for: definition, requirementClass, record.identifier, by: record.principal)
       let host = state.host
+      var found = fleet.dispatcher.obstacles(
+        on: state, for: definition, requirementClass, record.identifier, by: record.principal)
+      if let files = record.filesOn, files != host.name { found.append(.filesElsewhere) }
+      if let loads {
+        found += Policy.obstaclesToTransfers(requests: loads[host.name] ?? 0, isOutOfRoom: state.isOutOfRoom)
+      }
       made.hosts.add(
         host.name, fleet.conditions(of: state), lastSeenAt: fleet.lastSeenAt(host.name),
         isRevoked: revoked.contains(host.name),

@@ -19,8 +19,12 @@ package struct CoordinatorGauges: Hashable, Sendable {
   package var isPaused = false
   /// The slots of each host that holds a lease.
   package var slots: [HostName: Slots] = [:]
+  /// The number of transfers that have not ended by state, of the hosts that are connected to this coordinator.
+  package var transfers: [TransferStage: Int] = [:]
   /// How long ago a request of each definition succeeded last, as far as that is known.
   package var sinceSuccess: [IdentifierPattern: Duration] = [:]
+
+  package enum TransferStage: String, CaseIterable, Sendable { case waiting, running }
 
   package struct Slots: Hashable, Sendable {
     package var used: Int
@@ -62,6 +66,9 @@ package struct CoordinatorGauges: Hashable, Sendable {
         Names.Metric.lastSuccess,
         Self.smallest(
           sinceSuccess.map { ([MetricLabel(Names.Label.definition, label($0.key))], max(0, $0.value.inSeconds)) })),
+      MetricFamily(
+        Names.Metric.transfers,
+        TransferStage.allCases.map { ([MetricLabel(Names.Label.state, $0.rawValue)], Double(transfers[$0] ?? 0)) }),
       MetricFamily(Names.Metric.requests, requestReadings(label)),
       MetricFamily(Names.Metric.readyOldest, readyOldest?.inSeconds ?? 0),
       MetricFamily(

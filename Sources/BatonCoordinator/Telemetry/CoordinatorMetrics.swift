@@ -21,6 +21,8 @@ package final class CoordinatorMetrics: Sendable {
   private let batches: Counter
   private let batchesRepeated: Counter
   private let checkpointBytes: Recorder
+  private let transferReceived: Counter
+  private let transferSent: Counter
   /// The counters of launches that were used so far. Looking a counter up in the registry costs more than counting.
   private let launches = Mutex<[LaunchSeries: Counter]>([:])
 
@@ -46,9 +48,33 @@ package final class CoordinatorMetrics: Sendable {
     batches = Counter(label: Names.Metric.batches, factory: factory)
     batchesRepeated = Counter(label: Names.Metric.batchesRepeated, factory: factory)
     checkpointBytes = Recorder(label: Names.Metric.checkpointBytes, factory: factory)
+    transferReceived = Counter(label: Names.Metric.transferReceived, factory: factory)
+    transferSent = Counter(label: Names.Metric.transferSent, factory: factory)
     // The counter exists from the start. If it appeared with the first drop, a reader could not see the increase.
     spansDropped(0, .rejected)
     for code in Refusal.Kind.allCases { submissionsRefused(code, count: 0) }
+    for end in [TransferEnd.cancelled.word, Self.done] { transfersEnded(end, Names.Label.none, count: 0) }
+    for code in TransferFailure.Code.allCases { transfersEnded(Names.Label.failed, code.rawValue, count: 0) }
+  }
+
+  private static let done = TransferEnd.done(TransferredFile(path: "", bytes: 0, sha256: "")).word
+
+  /// A transfer has ended.
+  /// - Parameter bytes: how many bytes had arrived, or had been sent.
+  package func transferEnded(_ end: TransferEnd, _ method: Transfer.Method, bytes: Int64) {
+    if case .failed(let failure) = end {
+      transfersEnded(end.word, failure.code.rawValue)
+    } else {
+      transfersEnded(end.word, Names.Label.none)
+    }
+    (method == .get ? transferReceived : transferSent).increment(by: bytes)
+  }
+
+  private func transfersEnded(_ outcome: String, _ reason: String, count: Int = 1) {
+    Counter(
+      label: Names.Metric.transfersEnded,
+      dimensions: [(Names.Label.outcome, outcome), (Names.Label.reason, reason)], factory: factory
+    ).increment(by: count)
   }
 
   /// Submissions were refused.

@@ -10,6 +10,7 @@ extension SpanSource {
   package func spans(asOf now: Timestamp) -> [SpanRecord] {
     var spans: [SpanRecord] = []
     if key.parts.contains(.submit) { spans.append(submitSpan) }
+    if key.parts == .transfer, let transfer { spans.append(transferSpan(transfer)) }
     if key.parts.contains(.wait), let launch, let wait = launch.wait {
       spans.append(waitSpan(wait, id: launch.spanID.derived(1), until: launch.record.startedAt))
     }
@@ -91,6 +92,41 @@ extension SpanSource {
   }
 }
 
+// MARK: Transfers
+
+extension SpanSource {
+  /// The transfers of a request that is retried have numbers of earlier ones, and were ordered later.
+  private func idOfTransfer(_ mark: TransferSpanMark) -> SpanID {
+    requestSpan.derived(mark.orderedAt.nanoseconds &+ Int64(mark.number + 1) &* 0x9E37_79B9)
+  }
+
+  /// The span of a transfer, with times of its host's clock; it does not begin before its request. The server is named.
+  /// The path and the query of the address are not, because they may contain a signature.
+  private func transferSpan(_ ended: EndedTransfer) -> SpanRecord {
+    let (transfer, status) = (ended.transfer, ended.status)
+    var attributes = [
+      Attribute(Names.Attribute.transfer, .int(Int64(key.launch))),
+      Attribute(Names.Attribute.transferGroup, .string(transfer.group)),
+      Attribute(Names.Attribute.host, .string(ended.host.rawValue)),
+      Attribute(Names.Attribute.transferBytes, .int(status.bytes)),
+      Attribute(Names.Attribute.transferResumedFrom, .int(status.resumedFrom)),
+      Attribute(Names.Attribute.transferAttempts, .int(Int64(status.attempts))),
+      Attribute(Names.Attribute.httpMethod, .string(transfer.method.rawValue.uppercased())),
+    ]
+    if let address = WebAddress(transfer.url) {
+      attributes.append(Attribute(Names.Attribute.server, .string(address.host)))
+    }
+    if let code = status.httpStatus { attributes.append(Attribute(Names.Attribute.httpStatus, .int(Int64(code)))) }
+    var span = span(
+      .transfer, id: idOfTransfer(TransferSpanMark(number: key.launch, orderedAt: status.orderedAt)),
+      parent: requestSpan, from: max(submittedAt, status.orderedAt), to: status.endedAt ?? status.orderedAt, attributes)
+    guard case .ended(let end) = status.state else { return span }
+    span.attributes.append(Attribute(Names.Attribute.transferOutcome, .string(end.word)))
+    if case .failed(let failure) = end { span.fail(failure.code.rawValue, failure.text) }
+    return span
+  }
+}
+
 // MARK: What joined
 
 extension SpanSource {
@@ -120,6 +156,7 @@ extension SpanSource {
     if let before = launch.previousSpanID {
       span.links = [SpanLink(trace: trace.traceID, span: before)]
     }
+    span.links += startedBy.map { SpanLink(trace: trace.traceID, span: idOfTransfer($0)) }
     if key.launch == 1 { tellJoined(&span) }
     switch record.outcome {
     case .failed: span.fail(launch.errorType, record.reason)

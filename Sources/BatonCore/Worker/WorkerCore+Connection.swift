@@ -50,6 +50,8 @@ extension WorkerCore {
     case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)
     case .receipt(let receipt): return keep(receipt)
     case .simulate(let overrides, let lasting): return simulate(overrides, until: now + lasting, at: now)
+    // The driver passes them on to the host's transfers.
+    case .transfers: return []
     case .endingCommitted(let launch):
       return launches[launch]?.hasEnded == true ? forget([launch]) : []
     }

@@ -95,28 +95,28 @@ struct OwnerListener: Sendable {
 
 /// Identifies a file by device and inode, so that a new file with the same path can be told from the old one. A
 /// symbolic link is identified itself, not its target.
-struct FileIdentity: Hashable, Sendable {
+package struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
   let user: UInt32
   private let mode: mode_t
 
   /// - Returns: `nil` if there is no such file, or it cannot be examined.
-  init?(of path: String) {
+  package init?(of path: String) {
     var identity = baton_identity()
     guard baton_identify(path, &identity) == 0 else { return nil }
     (device, inode, user, mode) = (identity.device, identity.inode, identity.user, mode_t(identity.mode))
   }
 
-  var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
+  package var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
   var isOwnFolder: Bool { mode & S_IFMT == S_IFDIR && user == geteuid() }
   var permissions: mode_t { mode & 0o7777 }
 
-  static func == (left: Self, right: Self) -> Bool { left.device == right.device && left.inode == right.inode }
-  func hash(into hasher: inout Hasher) { hasher.combine(inode) }
+  package static func == (left: Self, right: Self) -> Bool { left.device == right.device && left.inode == right.inode }
+  package func hash(into hasher: inout Hasher) { hasher.combine(inode) }
 
   /// The folder that contains `path`.
-  static func folder(of path: String) -> String {
+  package static func folder(of path: String) -> String {
     path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 }

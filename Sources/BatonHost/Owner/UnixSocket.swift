@@ -1,14 +1,15 @@
 import BatonBase
 import BatonModel
 import BatonProcess
+import CBatonHost
 
 /// A stream socket in the file system (unix(7)) that carries lines. `line` and `send` may wait until their deadline, so
 /// they must not run on a thread of Swift's task pool.
-struct UnixSocket: Sendable {
+package struct UnixSocket: Sendable {
   /// The descriptor. It is closed when the last copy of this value is gone. Programs that this process starts do not
   /// inherit it.
   let file: OpenFile
-  var descriptor: Int32 { file.descriptor }
+  package var descriptor: Int32 { file.descriptor }
 
   init(owning descriptor: Int32) {
     file = OpenFile(descriptor)
@@ -21,7 +22,7 @@ struct UnixSocket: Sendable {
   }
 
   /// Makes a socket. Returns `nil` if the system cannot make one; `errno` then has the reason.
-  static func make() -> UnixSocket? {
+  package static func make() -> UnixSocket? {
     #if canImport(Glibc)
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -31,7 +32,7 @@ struct UnixSocket: Sendable {
   }
 
   /// The longest path of a socket in bytes: 107 on Linux, 103 on macOS.
-  static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+  package static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
   /// Calls `body` with the socket address of `path`. The path must not be longer than `longestPath`.
   static func withAddress<Result>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
@@ -45,25 +46,33 @@ struct UnixSocket: Sendable {
   }
 
   /// Binds the socket to `path`. Returns 0 or an errno.
-  func bind(to path: String) -> Int32 { Self.withAddress(path) { bindSocket(descriptor, $0, $1) == 0 ? 0 : errno } }
+  package func bind(to path: String) -> Int32 {
+    Self.withAddress(path) { bindSocket(descriptor, $0, $1) == 0 ? 0 : errno }
+  }
 
   /// Connects to `path`. Returns 0 or an errno: `EAGAIN` if the other side listens but its queue is full (unix(7)).
-  func connect(to path: String) -> Int32 {
+  package func connect(to path: String) -> Int32 {
     Self.withAddress(path) { connectSocket(descriptor, $0, $1) == 0 ? 0 : errno }
   }
 
   /// Accepts the next connection. Returns `nil` if no connection waits.
-  func accept() -> UnixSocket? {
+  package func accept() -> UnixSocket? {
     let connection = acceptSocket(descriptor, nil, nil)
     return connection < 0 ? nil : UnixSocket(owning: connection)
   }
 
+  /// The user of the process at the other end; `nil` if the system does not tell.
+  package var peerUser: UInt32? {
+    var (user, group): (UInt32, UInt32) = (0, 0)
+    return baton_peer(descriptor, &user, &group) == 0 ? user : nil
+  }
+
   /// Shuts the connection down, which ends every wait on it. The descriptor stays open.
-  func close() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+  package func close() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
 extension UnixSocket {
-  enum Line: Hashable, Sendable {
+  package enum Line: Hashable, Sendable {
     case line([UInt8])
     /// The other side has closed the connection.
     case ended
@@ -73,7 +82,7 @@ extension UnixSocket {
 
   /// Reads up to the first line break, and returns the line without it.
   /// - Parameter limit: the longest accepted line, in bytes.
-  func line(atMost limit: Int, until deadline: ContinuousClock.Instant) -> Line {
+  package func line(atMost limit: Int, until deadline: ContinuousClock.Instant) -> Line {
     var bytes: [UInt8] = []
     while true {
       guard wait(for: Int16(POLLIN), until: deadline) else { return .late }
@@ -90,7 +99,7 @@ extension UnixSocket {
   }
 
   /// Sends all bytes. Returns `false` if the other side does not take them in time, or is gone.
-  func send(_ bytes: [UInt8], until deadline: ContinuousClock.Instant) -> Bool {
+  package func send(_ bytes: [UInt8], until deadline: ContinuousClock.Instant) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { sendBytes(descriptor, $0.baseAddress, $0.count) }

@@ -23,6 +23,7 @@ extension Definition {
     try validateTimes()
     try work?.validate(isWildcard: pattern.isWildcard, closingWindow: closingWindow ?? kind.closingWindow)
     try validateSpread()
+    try validateTransfers()
   }
 
   private func validateSpread() throws(DefinitionProblem) {

@@ -44,6 +44,9 @@ package struct Definition: Hashable, Sendable, Codable {
   package var work: Work?
   /// How a request is divided among several hosts or slots; `nil` if one launch at a time does all of it.
   package var spread: Spread?
+  /// What is fetched or sent before the first launch, outside of the launches; `nil` if there is nothing. An older
+  /// version stored `nil` too (contract, row 37).
+  package var transfers: [DefinedTransfer]?
 
   /// A definition with the defaults of its kind.
   package init(pattern: IdentifierPattern, kind: JobKind) {

@@ -42,6 +42,10 @@ extension Definition {
     package static let shardSize = 1...rangeItems
     /// The most shards that a request is cut into, also by splits.
     package static let shardsOfRequest = 65_536
+    /// The most transfers of a definition, and of one addition by a launch.
+    package static let transfers = 100
+    /// The most transfers of a request, with those that its launches have added.
+    package static let transfersOfRequest = 10_000
     /// The most secrets of a command. The worker gives each one to the command by a descriptor of its own.
     package static let secrets = 32
     /// The longest name of a secret, in bytes.

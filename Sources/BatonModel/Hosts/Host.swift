@@ -65,6 +65,8 @@ package struct Capabilities: Hashable, Sendable, Codable {
   /// Whether the worker keeps to the shard that it is given. `nil` for a worker of an older version, which would do the
   /// whole request.
   package var runsShards: Bool?
+  /// Whether the host carries out transfers; `nil` and false mean that it does not.
+  package var runsTransfers: Bool?
 
   package init(
     slots: Int, kinds: Set<JobKind> = Set(JobKind.allCases), handlers: [IdentifierPattern] = [],

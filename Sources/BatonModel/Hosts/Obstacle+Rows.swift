@@ -71,6 +71,18 @@ extension Obstacle.Kind {
         subject: .request,
         meaning: "As many shards of the request are in work as `work.spread` allows, so the next one waits for a lane.",
         text: "all {number} lanes of the request are in use", remedy: "wait, or: baton set IDENTIFIER spread=N")
+    case .waitsForTransfers:
+      Row(
+        subject: .request,
+        meaning: "The transfers of the request have not ended. Its next launch gets the events of a whole group.",
+        text: "its transfers have not ended", remedy: "wait, or look at them: baton transfers")
+    case .transfersLimited:
+      Row(
+        subject: .request,
+        meaning:
+          "Transfers of the request have ended, and have launched it before. The delay doubles with each such launch, "
+          + "and begins again after 15 minutes without one.",
+        text: "its transfers have launched it often, so it waits for a while", remedy: "wait")
     case .namespaceRunning:
       Row(
         subject: .request,
@@ -185,6 +197,39 @@ extension Obstacle.Kind {
         subject: .host, isPermanent: true,
         meaning: "The host's worker is of a version that does not know shards, and the job has `work.spread`.",
         text: "its worker does not know shards", remedy: "install this version of Baton on the host")
+    case .noTransfers:
+      Row(
+        subject: .host, isPermanent: true,
+        meaning:
+          "The job has `work.transfers`, and the host carries out no transfers: its worker is of an earlier version, or "
+          + "`transfers.enabled` in its worker.yaml is false.",
+        text: "it carries out no transfers",
+        remedy: "install this version of Baton on the host, or set `transfers.enabled: true` in its worker.yaml")
+    case .filesElsewhere:
+      Row(
+        subject: .host,
+        meaning:
+          "Transfers of the request were fetched by another host, which alone has their files. A file with `shared: "
+          + "true` can be used by every host.",
+        text: "the files of its transfers are on another host",
+        remedy: "wait for that host, or cancel the job and submit it again")
+    case .transfersFull:
+      Row(
+        subject: .host,
+        meaning:
+          "The host has transfers of 16 requests that have not ended. It is given those of further requests when some "
+          + "of them have.",
+        text: "it has transfers of {number} requests that have not ended",
+        remedy: "wait, or look at them: baton transfers")
+    case .transfersOutOfRoom:
+      Row(
+        subject: .host,
+        meaning:
+          "The quota of the host's transfers is used up, or its disk has less free room than `transfers.minFree`. The "
+          + "files of a request are removed when it has ended.",
+        text: "its transfers have no room",
+        remedy: "wait until jobs with files there have ended, or raise 'transfers.quota' in the host's worker.yaml, or "
+          + "free room on its disk")
     case .evicted:
       Row(
         subject: .host, expiry: .evicted,

@@ -10,6 +10,7 @@ package struct Obstacle: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     // Obstacles of the request itself.
     case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent, lanesInUse
+    case waitsForTransfers, transfersLimited
     case namespaceRunning, namespaceSlots, namespaceGPUs, namespaceAllowanceSpent, namespaceReserved
     // Obstacles of the fleet.
     case fleetPaused, noHosts, noHostHasGPU, storeBusy
@@ -17,7 +18,7 @@ package struct Obstacle: Hashable, Sendable {
     case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted
     case noHandler, tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost
     case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, reserved, missingLabel,
-      sandboxUnavailable, noShards
+      sandboxUnavailable, noShards, noTransfers, filesElsewhere, transfersFull, transfersOutOfRoom
   }
 
   /// The values of an obstacle: what it says beyond its kind.
@@ -70,6 +71,9 @@ extension Obstacle {
     Self(.namespaceReserved, .saving(namespace: namespace, pattern))
   }
 
+  package static let waitsForTransfers = Self(.waitsForTransfers)
+  package static func transfersLimited(until date: Timestamp) -> Self { Self(.transfersLimited, .until(date)) }
+
   package static func lanesInUse(of lanes: Int) -> Self { Self(.lanesInUse, .number(lanes)) }
 
   package static let fleetPaused = Self(.fleetPaused)
@@ -115,6 +119,10 @@ extension Obstacle {
     Self(.missingLabel, .label(name: name, wanted: wanted, found: found))
   }
   package static let noShards = Self(.noShards)
+  package static let noTransfers = Self(.noTransfers)
+  package static let filesElsewhere = Self(.filesElsewhere)
+  package static let transfersOutOfRoom = Self(.transfersOutOfRoom)
+  package static func transfersFull(limit: Int) -> Self { Self(.transfersFull, .number(limit)) }
   package static func sandboxUnavailable(_ level: SandboxLevel, why: String) -> Self {
     Self(.sandboxUnavailable, .sandbox(level, why: why))
   }

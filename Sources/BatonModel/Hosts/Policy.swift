@@ -75,6 +75,7 @@ package enum Policy {
     let canRun = definition.work != nil ? able.runsCommands : able.handlers.contains { $0.covers(definition.pattern) }
     if !canRun { found.append(.noHandler) }
     if definition.spread != nil, able.runsShards != true { found.append(.noShards) }
+    if definition.transfers != nil, able.runsTransfers != true { found.append(.noTransfers) }
     if canRun, let missing = able.missingSandbox(for: definition) { found.append(missing) }
     return found
   }

@@ -39,4 +39,6 @@ package enum CoordinatorMessage: Hashable, Sendable {
   case receipt(Receipt)
   /// The end of the launch is durable, and the worker forgets the launch.
   case endingCommitted(LaunchKey)
+  /// Orders for the host's transfers, at most `TransferOrder.mostInMessage`. Each may come again.
+  indirect case transfers([TransferOrder])
 }

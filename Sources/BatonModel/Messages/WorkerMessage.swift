@@ -26,6 +26,8 @@ package enum WorkerMessage: Hashable, Sendable {
   case ended(Ending)
   /// The worker is shutting down: it takes no new launches, and its launches expire.
   case draining
+  /// How the host's transfers stand. After each welcome the worker tells all of them again.
+  indirect case transfers(TransferReport)
 }
 
 /// How a worker presents itself at the beginning of each stream.

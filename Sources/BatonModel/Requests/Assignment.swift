@@ -34,6 +34,8 @@ package struct Assignment: Hashable, Sendable {
   package var shard: Shard?
   /// Whether the start of the launch made other shards ready. The worker is not told.
   package var madeShards = false
+  /// How the transfers of the request ended: of whole groups, in the order of their indexes.
+  package var transfers: [TransferEvent] = []
 
   package init(
     launch: LaunchKey, identifier: JobIdentifier, requestNumber: Int, definition: DefinitionID, priority: Priority,
@@ -77,6 +79,8 @@ package struct Checkpoint: Hashable, Sendable {
   /// Whether the checkpoint only says that the end is reached, and no work was done since the batch before. It does not
   /// count as a batch.
   package var isEndOnly: Bool
+  /// Transfers that the launch has added since the batch before. They are durable with the checkpoint.
+  package var transfers: [Transfer] = []
 
   /// The largest cursor that the store accepts, in bytes (configurable as `limits.checkpointBytes`).
   package static let maximumCursorBytes = 1 << 20
@@ -107,6 +111,8 @@ package struct Commit: Hashable, Sendable {
   package var reachesEnd: Bool
   /// See `Checkpoint.isEndOnly`.
   package var isEndOnly: Bool
+  /// See `Checkpoint.transfers`.
+  package var transfers: [Transfer] = []
 
   package init(
     cursor: [UInt8]?, completedUnits: Int64, totalUnits: Int64?, subtitle: String? = nil, reachesEnd: Bool = false,
@@ -128,6 +134,7 @@ extension Checkpoint {
       launch: launch, batch: progress.batches, cursor: commit.cursor ?? progress.cursor,
       completedUnits: commit.completedUnits, totalUnits: commit.totalUnits, subtitle: commit.subtitle,
       reachesEnd: commit.reachesEnd, isEndOnly: commit.isEndOnly)
+    transfers = commit.transfers
   }
 }
 

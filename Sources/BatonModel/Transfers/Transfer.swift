@@ -70,8 +70,13 @@ package struct TransferHeader: Hashable, Sendable, Codable {
   package var text: String
   /// The file of the secret in the host's folder of secrets; `nil` if the field has none.
   package var secret: String?
+  /// The environment variable of the host's transfers process that has the secret; `nil` if the field has none. A field
+  /// has a file or a variable, never both.
+  package var variable: String?
 
-  package init(_ text: String, secret: String? = nil) { (self.text, self.secret) = (text, secret) }
+  package init(_ text: String, secret: String? = nil, variable: String? = nil) {
+    (self.text, self.secret, self.variable) = (text, secret, variable)
+  }
 }
 
 /// Names a transfer in the whole fleet.

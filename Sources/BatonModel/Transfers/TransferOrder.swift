@@ -8,6 +8,16 @@ package enum TransferOrder: Hashable, Sendable, Codable {
   case forget(TransferKey)
   /// The request has ended: remove the folder with its files, and forget its transfers.
   case release(RequestID)
+  /// Do as if this had happened to the transfer. It is told once, and is lost with a process or a connection.
+  case simulate(TransferKey, TransferSimulation)
+}
+
+/// What `baton simulate transfer` does to a transfer that has not ended.
+package enum TransferSimulation: String, Sendable, Codable, CaseIterable {
+  /// The transfer fails for good, with the code `simulated`.
+  case failure
+  /// The attempt that runs ends as if the connection was lost. The next one goes on after the usual wait.
+  case interruption
 }
 
 /// A transfer with what a host needs to carry it out.
@@ -119,16 +129,22 @@ package struct TransferFailure: Hashable, Sendable, Codable {
     case untrustedCertificate
     /// The file is longer or shorter than its definition says.
     case wrongSize
+    /// The file is larger than all transfers of the host may be together.
+    case tooLarge
     /// The file does not have the SHA-256 that its definition says.
     case wrongHash
     /// Something is at the place of the file already, and it is another file.
     case targetExists
     /// The folder of the target cannot be written, or the file to send cannot be read.
     case file
+    /// The order itself cannot be carried out, such as one with an address that is no `http` or `https` URL.
+    case invalid
     /// The transfer had not ended within its `resourceTimeout`.
     case timedOut
     /// The host that had the files was forgotten.
     case hostForgotten
+    /// `baton simulate transfer --fail` asked for it.
+    case simulated
   }
 
   package var code: Code

@@ -9,7 +9,7 @@ package enum SystemCall {
 
   /// Makes the folder `path` and all missing folders above it, with mode 0700. Throws `SystemError` if one cannot be
   /// made.
-  static func makeFolders(_ path: String) throws {
+  package static func makeFolders(_ path: String) throws {
     var partial = path.hasPrefix("/") ? "/" : ""
     for part in path.split(separator: "/") {
       partial += part + "/"
@@ -65,7 +65,7 @@ package enum SystemCall {
   }
 
   /// - Parameter path: named in the message of an error.
-  static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws {
+  package static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
@@ -75,7 +75,7 @@ package enum SystemCall {
   }
 
   /// The first `limit` bytes of a file, or `nil` if it cannot be read.
-  static func contents(of path: String, limit: Int = 1 << 20) -> [UInt8]? {
+  package static func contents(of path: String, limit: Int = 1 << 20) -> [UInt8]? {
     guard let descriptor = try? open(path, O_RDONLY) else { return nil }
     defer { close(descriptor) }
     var contents: [UInt8] = []

@@ -12,11 +12,23 @@ import Synchronization
 package enum SupervisedProcess {
   /// The environment variable with the supervisor's process id.
   static let variable = "BATON_SUPERVISOR"
+  /// The environment variable that says which of the supervisor's children this process is.
+  static let roleVariable = "BATON_SUPERVISED_ROLE"
+
+  package enum Role: String, Sendable { case worker, transfers }
+
+  /// The status with which a child ends that is to be started again, unless its supervisor ends too. An end with 0
+  /// would be for good.
+  package static let untilNextStart: Int32 = 1
 
   private static let control = Mutex<Int32?>(nil)
 
   /// Whether a supervisor started this process. It is then the worker itself, even if the supervisor has died since.
   package static let isSupervised = ProcessInfo.processInfo.environment[variable] != nil
+
+  /// Which child of its supervisor this process is.
+  package static let role =
+    ProcessInfo.processInfo.environment[roleVariable].flatMap { Role(rawValue: $0) } ?? .worker
 
   /// Ends this process at once when its supervisor dies, without telling any other process. Two workers must never use
   /// one data folder, and a new supervisor would start a second worker. If `isSupervised` is true, call this once,
@@ -54,8 +66,9 @@ package enum SupervisedProcess {
   /// Moves the socket away from descriptor 0 and removes the variable from the environment, so that commands cannot
   /// find them.
   private static func takeStandardInput() -> Int32 {
-    _ = isSupervised
+    _ = (isSupervised, role)
     unsetenv(variable)
+    unsetenv(roleVariable)
     // A write to a dead supervisor must return an error, not end this process.
     signal(SIGPIPE, SIG_IGN)
     let socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)

@@ -14,8 +14,13 @@ struct SupervisorShell: Sendable {
   let executable: String
   /// The worker's arguments, starting with the program's name.
   let arguments: [String]
+  /// What the child is to be.
+  let role: SupervisedProcess.Role
   let cleanUp: @Sendable () -> Void
   let onDeath: @Sendable (WorkerDeath) async -> Void
+  /// Is held while a child is started, while one is reaped, and during `cleanUp`: the number of a child whose start or
+  /// end goes on is not known to the code that kills leftovers.
+  let turn: ChildTurn
   private let sleep: @Sendable (Duration) async throws -> Void
   private let worker = WorkerSlot()
   private let start = ContinuousClock.now
@@ -23,14 +28,18 @@ struct SupervisorShell: Sendable {
   private typealias Events = AsyncThrowingStream<SupervisorMachine.Event, any Error>
 
   init(
-    executable: String, arguments: [String], cleanUp: @escaping @Sendable () -> Void,
+    executable: String, arguments: [String], role: SupervisedProcess.Role = .worker,
+    cleanUp: @escaping @Sendable () -> Void,
     onDeath: @escaping @Sendable (WorkerDeath) async -> Void,
+    turn: ChildTurn = ChildTurn(),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) {
     self.executable = executable
     self.arguments = arguments
+    self.role = role
     self.cleanUp = cleanUp
     self.onDeath = onDeath
+    self.turn = turn
     self.sleep = sleep
   }
 
@@ -53,6 +62,9 @@ struct SupervisorShell: Sendable {
     }
   }
 
+  /// The process of the running child; `nil` while there is none.
+  var pid: Int32? { worker.pid }
+
   private var now: Instant { Instant(nanoseconds: (ContinuousClock.now - start).nanoseconds) }
 
   private func perform(
@@ -68,7 +80,10 @@ struct SupervisorShell: Sendable {
         }
       }
     case .forward(let signal): worker.send(signal)
-    case .cleanUp: try await onOwnThread { cleanUp() }
+    case .cleanUp:
+      await turn.take()
+      defer { turn.give() }
+      try await onOwnThread { cleanUp() }
     case .report(let end, let duration):
       let death = WorkerDeath(end: end, announcement: worker.lastLine())
       group.addTask {
@@ -97,18 +112,25 @@ struct SupervisorShell: Sendable {
     // The worker has its own process group, so that Ctrl-C reaches it only once, through its supervisor, and not also
     // from the terminal.
     options.processGroupID = 0
+    await turn.take()
+    defer { turn.give() }
     let result = try await Subprocess.run(
       .path(FilePath(executable)),
       arguments: Arguments(executablePathOverride: arguments[0], remainingValues: Array(arguments.dropFirst())),
-      environment: .inherit.updating([.init(rawValue: SupervisedProcess.variable)!: String(getpid())]),
+      environment: .inherit.updating([
+        .init(rawValue: SupervisedProcess.variable)!: String(getpid()),
+        .init(rawValue: SupervisedProcess.roleVariable)!: role.rawValue,
+      ]),
       platformOptions: options,
       input: .fileDescriptor(FileDescriptor(rawValue: socket.workerEnd), closeAfterSpawningProcess: true),
       output: .currentStandardOutput, error: .currentStandardError
     ) { execution in
       let process = RunningProcess(pid: execution.processIdentifier.value)
       ChildTable.remember(process.pid, at: place)
-      worker.started { process.signal($0) }
+      worker.started(pid: process.pid) { process.signal($0) }
+      turn.give()
       await process.exit()
+      await turn.take()
       worker.ended()
       process.finish()
     }
@@ -122,6 +144,7 @@ final class WorkerSlot: Sendable {
   private struct State {
     /// Sends a signal to the worker; nil while no worker runs.
     var signal: (@Sendable (Int32) -> Void)?
+    var pid: Int32?
     var socket: ControlSocket?
     var unsent: [Int32] = []
   }
@@ -131,8 +154,9 @@ final class WorkerSlot: Sendable {
   func prepare(_ socket: ControlSocket) { state.withLock { $0 = State(socket: socket, unsent: $0.unsent) } }
 
   /// - Parameter signal: sends a signal to the worker. It is called under a lock.
-  func started(_ signal: @escaping @Sendable (Int32) -> Void) {
+  func started(pid: Int32? = nil, _ signal: @escaping @Sendable (Int32) -> Void) {
     state.withLock { state in
+      state.pid = pid
       state.signal = signal
       for unsent in state.unsent { signal(unsent) }
       state.unsent = []
@@ -140,7 +164,9 @@ final class WorkerSlot: Sendable {
   }
 
   /// The worker has ended. Signals are kept for the next worker from now on.
-  func ended() { state.withLock { $0.signal = nil } }
+  func ended() { state.withLock { ($0.signal, $0.pid) = (nil, nil) } }
+
+  var pid: Int32? { state.withLock { $0.pid } }
 
   func send(_ signal: Int32) {
     state.withLock { state in

@@ -31,6 +31,7 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/SimulateLaunch": .operate
     case "baton.v1.Operators/SimulateExpiry": .operate
     case "baton.v1.Operators/SimulateConditions": .operate
+    case "baton.v1.Operators/SimulateTransfer": .operate
     case "baton.v1.Operators/Backup": .admin
     case "baton.v1.Operators/MoveStore": .owner
     case "baton.v1.Operators/Redefine": .operate
@@ -53,6 +54,8 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Audit": .admin
     case "baton.v1.Operators/Coordinators": .read
     case "baton.v1.Operators/Namespaces": .read
+    case "baton.v1.Operators/Transfers": .read
+    case "baton.v1.Operators/CancelTransfer": .operate
     case "baton.v1.Operators/Standing": .read
     case "baton.v1.Operators/FindHosts": .read
     case "baton.v1.Operators/ExplainGroups": .read

@@ -1617,6 +1617,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "SimulateTransfer" metadata.
+        package enum SimulateTransfer: Sendable {
+            /// Request type for "SimulateTransfer".
+            package typealias Input = Baton_V1_SimulateTransferRequest
+            /// Response type for "SimulateTransfer".
+            package typealias Output = Baton_V1_Empty
+            /// Descriptor for "SimulateTransfer".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SimulateTransfer",
+                type: .unary
+            )
+        }
         /// Namespace for "Backup" metadata.
         package enum Backup: Sendable {
             /// Request type for "Backup".
@@ -1903,6 +1916,32 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Transfers" metadata.
+        package enum Transfers: Sendable {
+            /// Request type for "Transfers".
+            package typealias Input = Baton_V1_TransfersRequest
+            /// Response type for "Transfers".
+            package typealias Output = Baton_V1_TransfersReply
+            /// Descriptor for "Transfers".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Transfers",
+                type: .unary
+            )
+        }
+        /// Namespace for "CancelTransfer" metadata.
+        package enum CancelTransfer: Sendable {
+            /// Request type for "CancelTransfer".
+            package typealias Input = Baton_V1_CancelTransferRequest
+            /// Response type for "CancelTransfer".
+            package typealias Output = Baton_V1_Empty
+            /// Descriptor for "CancelTransfer".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "CancelTransfer",
+                type: .unary
+            )
+        }
         /// Namespace for "Standing" metadata.
         package enum Standing: Sendable {
             /// Request type for "Standing".
@@ -2055,6 +2094,7 @@ package enum Baton_V1_Operators: Sendable {
             SimulateLaunch.descriptor,
             SimulateExpiry.descriptor,
             SimulateConditions.descriptor,
+            SimulateTransfer.descriptor,
             Backup.descriptor,
             MoveStore.descriptor,
             Redefine.descriptor,
@@ -2077,6 +2117,8 @@ package enum Baton_V1_Operators: Sendable {
             Audit.descriptor,
             Coordinators.descriptor,
             Namespaces.descriptor,
+            Transfers.descriptor,
+            CancelTransfer.descriptor,
             Standing.descriptor,
             FindHosts.descriptor,
             ExplainGroups.descriptor,
@@ -2418,6 +2460,24 @@ extension Baton_V1_Operators {
         /// - Returns: A streaming response of `Baton_V1_Empty` messages.
         func simulateConditions(
             request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateConditionsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
+
+        /// Handle the "SimulateTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a transfer as failed, or interrupts its attempt, as a test.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SimulateTransferRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_Empty` messages.
+        func simulateTransfer(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateTransferRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
 
@@ -2814,6 +2874,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_NamespacesReply>
+
+        /// Handle the "Transfers" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The transfers of requests that have not ended.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_TransfersRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_TransfersReply` messages.
+        func transfers(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_TransfersRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_TransfersReply>
+
+        /// Handle the "CancelTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Asks the host of a transfer to end it.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_CancelTransferRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_Empty` messages.
+        func cancelTransfer(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_CancelTransferRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
 
         /// Handle the "Standing" method.
         ///
@@ -3312,6 +3408,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
 
+        /// Handle the "SimulateTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a transfer as failed, or interrupts its attempt, as a test.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateTransferRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_Empty` message.
+        func simulateTransfer(
+            request: GRPCCore.ServerRequest<Baton_V1_SimulateTransferRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
+
         /// Handle the "Backup" method.
         ///
         /// > Source IDL Documentation:
@@ -3705,6 +3819,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_Empty>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_NamespacesReply>
+
+        /// Handle the "Transfers" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The transfers of requests that have not ended.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_TransfersRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_TransfersReply` message.
+        func transfers(
+            request: GRPCCore.ServerRequest<Baton_V1_TransfersRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_TransfersReply>
+
+        /// Handle the "CancelTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Asks the host of a transfer to end it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_CancelTransferRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_Empty` message.
+        func cancelTransfer(
+            request: GRPCCore.ServerRequest<Baton_V1_CancelTransferRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
 
         /// Handle the "Standing" method.
         ///
@@ -4205,6 +4355,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_Empty
 
+        /// Handle the "SimulateTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a transfer as failed, or interrupts its attempt, as a test.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SimulateTransferRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_Empty` to respond with.
+        func simulateTransfer(
+            request: Baton_V1_SimulateTransferRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_Empty
+
         /// Handle the "Backup" method.
         ///
         /// > Source IDL Documentation:
@@ -4601,6 +4769,42 @@ extension Baton_V1_Operators {
             request: Baton_V1_Empty,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_NamespacesReply
+
+        /// Handle the "Transfers" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The transfers of requests that have not ended.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_TransfersRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_TransfersReply` to respond with.
+        func transfers(
+            request: Baton_V1_TransfersRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_TransfersReply
+
+        /// Handle the "CancelTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Asks the host of a transfer to end it.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_CancelTransferRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_Empty` to respond with.
+        func cancelTransfer(
+            request: Baton_V1_CancelTransferRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_Empty
 
         /// Handle the "Standing" method.
         ///
@@ -5011,6 +5215,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SimulateTransfer.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SimulateTransferRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            handler: { request, context in
+                try await self.simulateTransfer(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Backup.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BackupRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BackupReply>(),
@@ -5247,6 +5462,28 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_NamespacesReply>(),
             handler: { request, context in
                 try await self.namespaces(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Transfers.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_TransfersRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_TransfersReply>(),
+            handler: { request, context in
+                try await self.transfers(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.CancelTransfer.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_CancelTransferRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            handler: { request, context in
+                try await self.cancelTransfer(
                     request: request,
                     context: context
                 )
@@ -5588,6 +5825,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         return GRPCCore.StreamingServerResponse(single: response)
     }
 
+    package func simulateTransfer(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateTransferRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
+        let response = try await self.simulateTransfer(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
     package func backup(
         request: GRPCCore.StreamingServerRequest<Baton_V1_BackupRequest>,
         context: GRPCCore.ServerContext
@@ -5824,6 +6072,28 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_NamespacesReply> {
         let response = try await self.namespaces(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func transfers(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_TransfersRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_TransfersReply> {
+        let response = try await self.transfers(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func cancelTransfer(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_CancelTransferRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
+        let response = try await self.cancelTransfer(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -6220,6 +6490,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
         )
     }
 
+    package func simulateTransfer(
+        request: GRPCCore.ServerRequest<Baton_V1_SimulateTransferRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
+        return GRPCCore.ServerResponse<Baton_V1_Empty>(
+            message: try await self.simulateTransfer(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
     package func backup(
         request: GRPCCore.ServerRequest<Baton_V1_BackupRequest>,
         context: GRPCCore.ServerContext
@@ -6511,6 +6794,32 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_NamespacesReply> {
         return GRPCCore.ServerResponse<Baton_V1_NamespacesReply>(
             message: try await self.namespaces(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func transfers(
+        request: GRPCCore.ServerRequest<Baton_V1_TransfersRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_TransfersReply> {
+        return GRPCCore.ServerResponse<Baton_V1_TransfersReply>(
+            message: try await self.transfers(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func cancelTransfer(
+        request: GRPCCore.ServerRequest<Baton_V1_CancelTransferRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
+        return GRPCCore.ServerResponse<Baton_V1_Empty>(
+            message: try await self.cancelTransfer(
                 request: request.message,
                 context: context
             ),
@@ -7074,6 +7383,29 @@ extension Baton_V1_Operators {
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
+        /// Call the "SimulateTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a transfer as failed, or interrupts its attempt, as a test.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateTransferRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateTransferRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func simulateTransfer<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateTransferRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateTransferRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
         /// Call the "Backup" method.
         ///
         /// > Source IDL Documentation:
@@ -7576,6 +7908,52 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_NamespacesReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NamespacesReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Transfers" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The transfers of requests that have not ended.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_TransfersRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_TransfersRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_TransfersReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func transfers<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_TransfersRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_TransfersRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_TransfersReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TransfersReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "CancelTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Asks the host of a transfer to end it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_CancelTransferRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_CancelTransferRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func cancelTransfer<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_CancelTransferRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_CancelTransferRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Standing" method.
@@ -8445,6 +8823,40 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "SimulateTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a transfer as failed, or interrupts its attempt, as a test.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateTransferRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateTransferRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func simulateTransfer<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateTransferRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateTransferRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SimulateTransfer.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "Backup" method.
         ///
         /// > Source IDL Documentation:
@@ -9178,6 +9590,74 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.Namespaces.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Transfers" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The transfers of requests that have not ended.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_TransfersRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_TransfersRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_TransfersReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func transfers<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_TransfersRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_TransfersRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_TransfersReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TransfersReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Transfers.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "CancelTransfer" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Asks the host of a transfer to end it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_CancelTransferRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_CancelTransferRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func cancelTransfer<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_CancelTransferRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_CancelTransferRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.CancelTransfer.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -10042,6 +10522,35 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "SimulateTransfer" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Ends a transfer as failed, or interrupts its attempt, as a test.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SimulateTransferRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateTransfer<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SimulateTransferRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.simulateTransfer(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SimulateTransferRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "Backup" method.
     ///
     /// > Source IDL Documentation:
@@ -10667,6 +11176,64 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_NamespacesReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Transfers" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The transfers of requests that have not ended.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_TransfersRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func transfers<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_TransfersRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TransfersReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.transfers(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_TransfersRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_TransfersReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "CancelTransfer" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Asks the host of a transfer to end it.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_CancelTransferRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func cancelTransfer<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_CancelTransferRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.cancelTransfer(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_CancelTransferRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             options: options,
             onResponse: handleResponse
         )
@@ -11558,6 +12125,39 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "SimulateTransfer" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Ends a transfer as failed, or interrupts its attempt, as a test.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateTransfer<Result>(
+        _ message: Baton_V1_SimulateTransferRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SimulateTransferRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.simulateTransfer(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "Backup" method.
     ///
     /// > Source IDL Documentation:
@@ -12270,6 +12870,72 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.namespaces(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Transfers" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The transfers of requests that have not ended.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func transfers<Result>(
+        _ message: Baton_V1_TransfersRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TransfersReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_TransfersRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.transfers(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "CancelTransfer" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Asks the host of a transfer to end it.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func cancelTransfer<Result>(
+        _ message: Baton_V1_CancelTransferRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_CancelTransferRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.cancelTransfer(
             request: request,
             options: options,
             onResponse: handleResponse

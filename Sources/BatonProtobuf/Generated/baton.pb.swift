@@ -346,6 +346,14 @@ package nonisolated struct Baton_V1_WorkerMessage: Sendable {
     set {kind = .draining(newValue)}
   }
 
+  package var transfers: Baton_V1_TransferReport {
+    get {
+      if case .transfers(let v)? = kind {return v}
+      return Baton_V1_TransferReport()
+    }
+    set {kind = .transfers(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -360,6 +368,7 @@ package nonisolated struct Baton_V1_WorkerMessage: Sendable {
     case expiring(Baton_V1_LaunchReason)
     case ended(Baton_V1_Ending)
     case draining(Baton_V1_Empty)
+    case transfers(Baton_V1_TransferReport)
 
   }
 
@@ -526,6 +535,15 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
     set {kind = .simulate(newValue)}
   }
 
+  /// Only to workers that run transfers.
+  package var transfers: Baton_V1_TransferOrders {
+    get {
+      if case .transfers(let v)? = kind {return v}
+      return Baton_V1_TransferOrders()
+    }
+    set {kind = .transfers(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -543,6 +561,8 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
     case refuse(Baton_V1_LaunchText)
     case endingCommitted(Baton_V1_LaunchKey)
     case simulate(Baton_V1_SimulatedConditions)
+    /// Only to workers that run transfers.
+    case transfers(Baton_V1_TransferOrders)
 
   }
 
@@ -619,6 +639,49 @@ package nonisolated struct Baton_V1_ConditionOverrides: Sendable {
   fileprivate var _thermal: String? = nil
   fileprivate var _network: String? = nil
   fileprivate var _isIdle: Bool? = nil
+}
+
+/// What a host says of its transfers.
+package nonisolated struct Baton_V1_TransferReport: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Each is the status of a transfer as JSON, as its host keeps it.
+  package var statuses: [Data] = []
+
+  /// The requests whose files the host has promised to remove.
+  package var released: [Int64] = []
+
+  /// Whether the host can take no further files: the quota of its transfers is used up, or its disk is too full. Not set
+  /// if it was said before.
+  package var isOutOfRoom: Bool {
+    get {_isOutOfRoom ?? false}
+    set {_isOutOfRoom = newValue}
+  }
+  /// Returns true if `isOutOfRoom` has been explicitly set.
+  package var hasIsOutOfRoom: Bool {self._isOutOfRoom != nil}
+  /// Clears the value of `isOutOfRoom`. Subsequent reads from it will return its default value.
+  package mutating func clearIsOutOfRoom() {self._isOutOfRoom = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _isOutOfRoom: Bool? = nil
+}
+
+package nonisolated struct Baton_V1_TransferOrders: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Each is an order as JSON.
+  package var orders: [Data] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct Baton_V1_SimulatedConditions: Sendable {
@@ -773,6 +836,12 @@ package nonisolated struct Baton_V1_Capabilities: @unchecked Sendable {
   package var runsShards: Bool {
     get {_storage._runsShards}
     set {_uniqueStorage()._runsShards = newValue}
+  }
+
+  /// The host carries out transfers.
+  package var runsTransfers: Bool {
+    get {_storage._runsTransfers}
+    set {_uniqueStorage()._runsTransfers = newValue}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1226,6 +1295,9 @@ package nonisolated struct Baton_V1_Checkpoint: Sendable {
   /// batch.
   package var isEndOnly: Bool = false
 
+  /// Transfers that the launch has added, each as JSON. They are durable with the checkpoint.
+  package var transfers: [Data] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1666,6 +1738,12 @@ package nonisolated struct Baton_V1_Assignment: @unchecked Sendable {
   package var hasShard: Bool {_storage._shard != nil}
   /// Clears the value of `shard`. Subsequent reads from it will return its default value.
   package mutating func clearShard() {_uniqueStorage()._shard = nil}
+
+  /// How transfers of the request have ended, each as JSON.
+  package var transfers: [Data] {
+    get {_storage._transfers}
+    set {_uniqueStorage()._transfers = newValue}
+  }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -3441,6 +3519,59 @@ package nonisolated struct Baton_V1_CoordinatorsReply: Sendable {
   package init() {}
 }
 
+package nonisolated struct Baton_V1_TransfersRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Only those of this host.
+  package var host: String {
+    get {_host ?? String()}
+    set {_host = newValue}
+  }
+  /// Returns true if `host` has been explicitly set.
+  package var hasHost: Bool {self._host != nil}
+  /// Clears the value of `host`. Subsequent reads from it will return its default value.
+  package mutating func clearHost() {self._host = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _host: String? = nil
+}
+
+package nonisolated struct Baton_V1_TransfersReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Each is a transfer with its host and its status, as JSON.
+  package var transfers: [Data] = []
+
+  /// Whether there are more.
+  package var hasMore_p: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_CancelTransferRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The row of the request, and the number of the transfer within it.
+  package var request: Int64 = 0
+
+  package var index: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Baton_V1_NamespacesReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -3928,6 +4059,24 @@ package nonisolated struct Baton_V1_SimulateConditionsRequest: Sendable {
   package init() {}
 
   fileprivate var _conditions: Baton_V1_SimulatedConditions? = nil
+}
+
+package nonisolated struct Baton_V1_SimulateTransferRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The row of the request, and the number of the transfer within it.
+  package var request: Int64 = 0
+
+  package var index: Int64 = 0
+
+  /// failure or interruption.
+  package var what: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct Baton_V1_ForgetHostRequest: Sendable {
@@ -5231,7 +5380,7 @@ nonisolated extension Baton_V1_WorkerFrame: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_WorkerMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".WorkerMessage"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}heartbeat\0\u{1}conditions\0\u{1}items\0\u{3}items_wanted\0\u{1}checkpoint\0\u{1}update\0\u{1}output\0\u{1}expiring\0\u{1}ended\0\u{1}draining\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}heartbeat\0\u{1}conditions\0\u{1}items\0\u{3}items_wanted\0\u{1}checkpoint\0\u{1}update\0\u{1}output\0\u{1}expiring\0\u{1}ended\0\u{1}draining\0\u{1}transfers\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5377,6 +5526,19 @@ nonisolated extension Baton_V1_WorkerMessage: SwiftProtobuf.Message, SwiftProtob
           self.kind = .draining(v)
         }
       }()
+      case 12: try {
+        var v: Baton_V1_TransferReport?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .transfers(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .transfers(v)
+        }
+      }()
       default: break
       }
     }
@@ -5431,6 +5593,10 @@ nonisolated extension Baton_V1_WorkerMessage: SwiftProtobuf.Message, SwiftProtob
     case .draining?: try {
       guard case .draining(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+    }()
+    case .transfers?: try {
+      guard case .transfers(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
     }()
     case nil: break
     }
@@ -5530,7 +5696,7 @@ nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CoordinatorMessage"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}welcome\0\u{1}refused\0\u{3}heartbeat_answered\0\u{1}definition\0\u{1}launch\0\u{1}items\0\u{3}items_committed\0\u{1}committed\0\u{1}expire\0\u{1}withdraw\0\u{1}refuse\0\u{3}ending_committed\0\u{1}simulate\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}welcome\0\u{1}refused\0\u{3}heartbeat_answered\0\u{1}definition\0\u{1}launch\0\u{1}items\0\u{3}items_committed\0\u{1}committed\0\u{1}expire\0\u{1}withdraw\0\u{1}refuse\0\u{3}ending_committed\0\u{1}simulate\0\u{1}transfers\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5697,6 +5863,19 @@ nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftP
           self.kind = .simulate(v)
         }
       }()
+      case 14: try {
+        var v: Baton_V1_TransferOrders?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .transfers(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .transfers(v)
+        }
+      }()
       default: break
       }
     }
@@ -5759,6 +5938,10 @@ nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftP
     case .simulate?: try {
       guard case .simulate(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+    }()
+    case .transfers?: try {
+      guard case .transfers(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
     }()
     case nil: break
     }
@@ -5826,6 +6009,80 @@ nonisolated extension Baton_V1_ConditionOverrides: SwiftProtobuf.Message, SwiftP
     if lhs._thermal != rhs._thermal {return false}
     if lhs._network != rhs._network {return false}
     if lhs._isIdle != rhs._isIdle {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_TransferReport: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TransferReport"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}statuses\0\u{1}released\0\u{3}is_out_of_room\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedBytesField(value: &self.statuses) }()
+      case 2: try { try decoder.decodeRepeatedInt64Field(value: &self.released) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self._isOutOfRoom) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.statuses.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.statuses, fieldNumber: 1)
+    }
+    if !self.released.isEmpty {
+      try visitor.visitPackedInt64Field(value: self.released, fieldNumber: 2)
+    }
+    try { if let v = self._isOutOfRoom {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_TransferReport, rhs: Baton_V1_TransferReport) -> Bool {
+    if lhs.statuses != rhs.statuses {return false}
+    if lhs.released != rhs.released {return false}
+    if lhs._isOutOfRoom != rhs._isOutOfRoom {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_TransferOrders: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TransferOrders"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}orders\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedBytesField(value: &self.orders) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.orders.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.orders, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_TransferOrders, rhs: Baton_V1_TransferOrders) -> Bool {
+    if lhs.orders != rhs.orders {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5946,7 +6203,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Capabilities"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0\u{1}sandbox\0\u{1}permissions\0\u{4} runs_shards\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0\u{1}sandbox\0\u{1}permissions\0\u{4} runs_shards\0\u{3}runs_transfers\0")
 
   fileprivate class _StorageClass {
     var _slots: Int32 = 0
@@ -5958,6 +6215,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
     var _sandbox: Baton_V1_Sandbox? = nil
     var _permissions: Baton_V1_Permissions? = nil
     var _runsShards: Bool = false
+    var _runsTransfers: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5977,6 +6235,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
       _sandbox = source._sandbox
       _permissions = source._permissions
       _runsShards = source._runsShards
+      _runsTransfers = source._runsTransfers
     }
   }
 
@@ -6004,6 +6263,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
         case 7: try { try decoder.decodeSingularMessageField(value: &_storage._sandbox) }()
         case 8: try { try decoder.decodeSingularMessageField(value: &_storage._permissions) }()
         case 40: try { try decoder.decodeSingularBoolField(value: &_storage._runsShards) }()
+        case 41: try { try decoder.decodeSingularBoolField(value: &_storage._runsTransfers) }()
         default: break
         }
       }
@@ -6043,6 +6303,9 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
       if _storage._runsShards != false {
         try visitor.visitSingularBoolField(value: _storage._runsShards, fieldNumber: 40)
       }
+      if _storage._runsTransfers != false {
+        try visitor.visitSingularBoolField(value: _storage._runsTransfers, fieldNumber: 41)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -6061,6 +6324,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
         if _storage._sandbox != rhs_storage._sandbox {return false}
         if _storage._permissions != rhs_storage._permissions {return false}
         if _storage._runsShards != rhs_storage._runsShards {return false}
+        if _storage._runsTransfers != rhs_storage._runsTransfers {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -6703,7 +6967,7 @@ nonisolated extension Baton_V1_ItemsCommitted: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Checkpoint"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{1}subtitle\0\u{3}reaches_end\0\u{4}!is_end_only\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{1}subtitle\0\u{3}reaches_end\0\u{4}!is_end_only\0\u{1}transfers\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6719,6 +6983,7 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
       case 6: try { try decoder.decodeSingularStringField(value: &self._subtitle) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self.reachesEnd) }()
       case 40: try { try decoder.decodeSingularBoolField(value: &self.isEndOnly) }()
+      case 41: try { try decoder.decodeRepeatedBytesField(value: &self.transfers) }()
       default: break
       }
     }
@@ -6753,6 +7018,9 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
     if self.isEndOnly != false {
       try visitor.visitSingularBoolField(value: self.isEndOnly, fieldNumber: 40)
     }
+    if !self.transfers.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.transfers, fieldNumber: 41)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6765,6 +7033,7 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs._subtitle != rhs._subtitle {return false}
     if lhs.reachesEnd != rhs.reachesEnd {return false}
     if lhs.isEndOnly != rhs.isEndOnly {return false}
+    if lhs.transfers != rhs.transfers {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -7175,7 +7444,7 @@ nonisolated extension Baton_V1_DefinitionMessage: SwiftProtobuf.Message, SwiftPr
 
 nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Assignment"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0\u{2}\u{15}shard\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0\u{2}\u{15}shard\0\u{1}transfers\0")
 
   fileprivate class _StorageClass {
     var _launch: Baton_V1_LaunchKey? = nil
@@ -7198,6 +7467,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
     var _pendingExpiryDetail: String? = nil
     var _isSimulated: Bool = false
     var _shard: Baton_V1_Shard? = nil
+    var _transfers: [Data] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -7228,6 +7498,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       _pendingExpiryDetail = source._pendingExpiryDetail
       _isSimulated = source._isSimulated
       _shard = source._shard
+      _transfers = source._transfers
     }
   }
 
@@ -7266,6 +7537,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         case 18: try { try decoder.decodeSingularStringField(value: &_storage._pendingExpiryDetail) }()
         case 19: try { try decoder.decodeSingularBoolField(value: &_storage._isSimulated) }()
         case 40: try { try decoder.decodeSingularMessageField(value: &_storage._shard) }()
+        case 41: try { try decoder.decodeRepeatedBytesField(value: &_storage._transfers) }()
         default: break
         }
       }
@@ -7338,6 +7610,9 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       try { if let v = _storage._shard {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
       } }()
+      if !_storage._transfers.isEmpty {
+        try visitor.visitRepeatedBytesField(value: _storage._transfers, fieldNumber: 41)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -7367,6 +7642,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         if _storage._pendingExpiryDetail != rhs_storage._pendingExpiryDetail {return false}
         if _storage._isSimulated != rhs_storage._isSimulated {return false}
         if _storage._shard != rhs_storage._shard {return false}
+        if _storage._transfers != rhs_storage._transfers {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -10082,6 +10358,110 @@ nonisolated extension Baton_V1_CoordinatorsReply.Coordinator: SwiftProtobuf.Mess
   }
 }
 
+nonisolated extension Baton_V1_TransfersRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TransfersRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self._host) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._host {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 1)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_TransfersRequest, rhs: Baton_V1_TransfersRequest) -> Bool {
+    if lhs._host != rhs._host {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_TransfersReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TransfersReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}transfers\0\u{3}has_more\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedBytesField(value: &self.transfers) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.hasMore_p) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.transfers.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.transfers, fieldNumber: 1)
+    }
+    if self.hasMore_p != false {
+      try visitor.visitSingularBoolField(value: self.hasMore_p, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_TransfersReply, rhs: Baton_V1_TransfersReply) -> Bool {
+    if lhs.transfers != rhs.transfers {return false}
+    if lhs.hasMore_p != rhs.hasMore_p {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_CancelTransferRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CancelTransferRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}index\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.request) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.index) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.request != 0 {
+      try visitor.visitSingularInt64Field(value: self.request, fieldNumber: 1)
+    }
+    if self.index != 0 {
+      try visitor.visitSingularInt64Field(value: self.index, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_CancelTransferRequest, rhs: Baton_V1_CancelTransferRequest) -> Bool {
+    if lhs.request != rhs.request {return false}
+    if lhs.index != rhs.index {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Baton_V1_NamespacesReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".NamespacesReply"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}namespaces\0\u{3}half_life\0")
@@ -10694,6 +11074,46 @@ nonisolated extension Baton_V1_SimulateConditionsRequest: SwiftProtobuf.Message,
   package static func ==(lhs: Baton_V1_SimulateConditionsRequest, rhs: Baton_V1_SimulateConditionsRequest) -> Bool {
     if lhs.host != rhs.host {return false}
     if lhs._conditions != rhs._conditions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SimulateTransferRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SimulateTransferRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}index\0\u{1}what\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.request) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.index) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.what) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.request != 0 {
+      try visitor.visitSingularInt64Field(value: self.request, fieldNumber: 1)
+    }
+    if self.index != 0 {
+      try visitor.visitSingularInt64Field(value: self.index, fieldNumber: 2)
+    }
+    if !self.what.isEmpty {
+      try visitor.visitSingularStringField(value: self.what, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SimulateTransferRequest, rhs: Baton_V1_SimulateTransferRequest) -> Bool {
+    if lhs.request != rhs.request {return false}
+    if lhs.index != rhs.index {return false}
+    if lhs.what != rhs.what {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

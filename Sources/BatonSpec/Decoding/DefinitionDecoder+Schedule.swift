@@ -45,7 +45,7 @@ extension DefinitionDecoder {
   }
 
   /// - Parameter repeats: whether the job repeats. A past date is then where its repetitions are counted from.
-  private mutating func earliestBeginDate(_ field: Field?, repeats: Bool) -> EarliestBeginDate? {
+  mutating func earliestBeginDate(_ field: Field?, repeats: Bool) -> EarliestBeginDate? {
     guard let field, let text = scalar(field, "a duration or an RFC 3339 date") else { return nil }
     if DateText.looksLikeDate(text) {
       guard let date = parsed(field, DateText.examples, DateText.parse) else { return nil }

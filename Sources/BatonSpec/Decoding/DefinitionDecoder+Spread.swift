@@ -42,7 +42,7 @@ extension DefinitionDecoder {
   }
 
   /// The field of one key of `work`.
-  private func part(_ key: String, of work: Field?) -> Field? {
+  func part(_ key: String, of work: Field?) -> Field? {
     guard let work, let found = entry(key, of: work) else { return nil }
     return Field(label: "'\(Level.work.path(of: key))'", keyPosition: found.keyPosition, value: found.value)
   }

@@ -24,13 +24,16 @@ extension DefinitionDecoder {
     return work
   }
 
-  /// Whether the mapping only divides the work of a Swift handler. Every other key needs a command.
+  /// Whether the mapping only divides the work of a Swift handler, or has its transfers. Every other key needs a
+  /// command.
   private mutating func isForHandler(_ fields: Fields) -> Bool {
-    guard fields["command"] == nil, fields["shards"] != nil else { return false }
-    for (key, field) in fields.inOrder where !["spread", "shards", "onShardFailure"].contains(key) {
+    let what = ["shards", "transfers", "transfer"].first { fields[$0] != nil }
+    guard fields["command"] == nil, let what else { return false }
+    let keys = ["spread", "shards", "onShardFailure", "transfer", "transfers"]
+    for (key, field) in fields.inOrder where !keys.contains(key) {
       report.error(
-        "\(field.label) needs 'work.command': without a command the shards are for a Swift handler",
-        at: field.keyPosition)
+        "\(field.label) needs 'work.command': without a command the \(what == "shards" ? what : "transfers") are for a "
+          + "Swift handler", at: field.keyPosition)
     }
     return true
   }

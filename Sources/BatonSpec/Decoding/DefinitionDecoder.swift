@@ -44,6 +44,7 @@ struct DefinitionDecoder {
     readDurations(fields, into: &definition)
     definition.work = work(fields["work"], pattern: pattern)
     definition.spread = spread(fields["work"], kind)
+    definition.transfers = transfers(fields["work"])
     if definition.isInOnePiece { leaveUnbounded(&definition, fields) }
     checkLead(of: definition, kind, fields)
     if let kind { check(fields, against: kind) }

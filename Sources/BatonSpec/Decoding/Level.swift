@@ -11,6 +11,10 @@ enum Level: String, CaseIterable {
   case items = "work.items"
   /// One of the mappings of `work.secrets`, each of which has a name of its own.
   case secret = "work.secrets.NAME"
+  /// `work.transfer`, or one of the mappings of the list `work.transfers`.
+  case transfer = "work.transfer"
+  /// One of the mappings of `headers` of a transfer, each of which has the name of its header field.
+  case transferHeader = "work.transfer.headers.NAME"
 
   var keys: [String] {
     switch self {
@@ -31,10 +35,17 @@ enum Level: String, CaseIterable {
     case .work:
       [
         "command", "directory", "items", "batchSize", "pass", "environment", "secrets", "onExpiry", "terminateBefore",
-        "failureOutput", "sandbox", "user", "spread", "shardSize", "shards", "onShardFailure",
+        "failureOutput", "sandbox", "user", "spread", "shardSize", "shards", "onShardFailure", "transfer",
+        "transfers",
       ]
     case .items: ["glob", "lines", "range", "list"]
     case .secret: ["file", "as"]
+    case .transfer:
+      [
+        "url", "urls", "items", "to", "method", "file", "headers", "sha256", "size", "group", "discretionary",
+        "network", "allowsConstrained", "requestTimeout", "resourceTimeout", "earliestBeginDate", "shared",
+      ]
+    case .transferHeader: ["text", "secret", "variable"]
     }
   }
 

@@ -132,6 +132,7 @@ private struct FieldWriter {
     let value = mapping { fields in
       if let work = definition.work { fields.addWork(work) }
       if let spread = definition.spread { fields.addSpread(spread) }
+      fields.add("transfers", definition.transfers.map { .list($0.map(fields.transfer)) })
     }
     return value == .mapping([]) ? nil : value
   }
@@ -166,6 +167,41 @@ private struct FieldWriter {
       case .range(let range): fields.add("range", "\(range.lowerBound)...\(range.upperBound)")
       case .list(let items): fields.add("list", .list(items.map(DefinitionValue.text)))
       }
+    }
+  }
+
+  func transfer(_ defined: DefinedTransfer) -> DefinitionValue {
+    let transfer = defined.transfer
+    return mapping { fields in
+      fields.add("url", transfer.url)
+      fields.add("to", transfer.to)
+      if transfer.method != .get { fields.add("method", transfer.method.rawValue) }
+      fields.add("file", transfer.file)
+      if !transfer.headers.isEmpty { fields.add("headers", sorted(transfer.headers, header)) }
+      fields.add("sha256", transfer.sha256)
+      fields.add("size", transfer.size.map { .number($0) })
+      if transfer.group != Transfer.defaultGroup { fields.add("group", transfer.group) }
+      fields.add("discretionary", transfer.isDiscretionary)
+      if transfer.network != .any { fields.add("network", transfer.network.rawValue) }
+      fields.add("allowsConstrained", transfer.allowsConstrained, default: true)
+      if transfer.requestTimeout != Transfer.defaultRequestTimeout {
+        fields.add("requestTimeout", transfer.requestTimeout)
+      }
+      if transfer.resourceTimeout != Transfer.defaultResourceTimeout {
+        fields.add("resourceTimeout", transfer.resourceTimeout)
+      }
+      fields.add("earliestBeginDate", defined.delay)
+      fields.add("earliestBeginDate", transfer.earliestBeginDate.map(DateText.text))
+      fields.add("shared", transfer.isShared)
+    }
+  }
+
+  private func header(_ header: TransferHeader) -> DefinitionValue {
+    if header.secret == nil, header.variable == nil { return .text(header.text) }
+    return mapping { fields in
+      if !header.text.isEmpty { fields.add("text", header.text) }
+      fields.add("secret", header.secret)
+      fields.add("variable", header.variable)
     }
   }
 

@@ -31,6 +31,8 @@ enum RowKey: Hashable {
   case output(LaunchKey)
   /// The request and how it is divided.
   case spread(RequestID)
+  /// The request, its transfers, and the host that carries them out.
+  case transfers(RequestID)
   /// As `spread`, and the shards of the request that have not ended.
   case shards(RequestID)
   /// As `spread`, and all shards of the request.
@@ -43,6 +45,11 @@ enum RowKey: Hashable {
   case due(Moment, Int)
   /// The requests whose launches are open on the host with this number.
   case launchesOn(Int64)
+  /// The requests whose transfers are on the host with this number, with their transfers.
+  case transfersOn(Int64)
+  /// The transfers on the host with this number that have not ended. They are read and not locked, but other groups
+  /// give the host no transfers at the same time.
+  case openTransfersOn(Int64)
   /// Unfinished requests below a number, at most so many in each state.
   case unfinished(CancelPosition, Int)
   /// Unfinished requests of a definition, at most so many.
@@ -125,7 +132,7 @@ struct HeldRows {
     if keys.contains(key) { return true }
     switch key {
     case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
-      .lastItems(let id), .items(let id), .spans(let id), .allShards(let id):
+      .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id):
       return ownRequests.contains(id)
     case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .spread(let id):
@@ -137,7 +144,8 @@ struct HeldRows {
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
     case .namespaces: return keys.contains { if case .lockedNamespace = $0 { true } else { false } }
     case .lockedNamespace: return keys.contains(.everything) && keys.contains(.namespaces)
-    case .everything, .tenures, .allRunning, .identifier, .ready, .due, .launchesOn, .unfinished, .unfinishedOf,
+    case .everything, .tenures, .allRunning, .identifier, .ready, .due, .launchesOn, .transfersOn, .openTransfersOn,
+      .unfinished, .unfinishedOf,
       .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
       .credentials, .audit, .oldAudit:
       return false

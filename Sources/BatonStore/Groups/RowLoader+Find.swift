@@ -94,7 +94,7 @@ extension RowLoader {
     case .identifier(let name): named.identifiers.append(name.rawValue)
     case .identifierOf(let id): named.requests.append(id.rawValue)
     case .request(let id), .payload(let id), .history(let id), .launches(let id), .lastItems(let id), .items(let id),
-      .spans(let id), .spread(let id):
+      .spans(let id), .spread(let id), .transfers(let id):
       hold(id.rawValue)
     case .shards(let id): findShards(of: id, "head = ?1 AND state <= 2")
     case .allShards(let id): findShards(of: id, "head = ?1")
@@ -102,6 +102,13 @@ extension RowLoader {
     case .launchesOn(let host):
       holdHost(host)
       named.launchHosts.append(host)
+    case .transfersOn(let host):
+      holdHost(host)
+      let sql = """
+        SELECT r.id, r.identifier, r.definition FROM transfer_place p JOIN request r ON r.id = p.request
+        WHERE p.host = ?1
+        """
+      askRequests(RowQuestion(sql, .integer(host)))
     case .unfinished(let position, let limit): findUnfinished(position, limit)
     case .unfinishedOf(let definition, let limit):
       for state in 0...2 {
@@ -122,7 +129,7 @@ extension RowLoader {
     case .patternNamed(let name): named.patterns.append(name.rawValue)
     case .definition(let id): definitions.insert(id.rawValue)
     case .host(let name): named.hosts.append(name.rawValue)
-    case .hostRow(let id), .conditions(let id, _): holdHost(id)
+    case .hostRow(let id), .conditions(let id, _), .openTransfersOn(let id): holdHost(id)
     // The pattern is changed only by a group that has locked everything.
     case .versions: break
     case .identities: lock(.identities, 0)

@@ -230,10 +230,16 @@ extension RowLoader {
     case .versions(let pattern): load("definition_version", "pattern = ?1", .integer(pattern))
     case .conditions(let host, let last):
       load("condition_change", "host = ?1 AND number <= ?2", .integer(host), .integer(last))
-    case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .unfinished,
+    case .openTransfersOn(let host):
+      load("transfer_place", "host = ?1", .integer(host))
+      let onHost = "state = 0 AND request IN (SELECT p.request FROM transfer_place p WHERE p.host = ?1)"
+      load("transfer", onHost, .integer(host))
+    case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .transfersOn,
+      .unfinished,
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
       .hostRow, .orphans, .exampleOf,
-      .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards:
+      .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards,
+      .transfers:
       break
     }
   }
@@ -253,6 +259,17 @@ extension RowLoader {
       }
     }
     if !spread.isEmpty { load("spread", "request IN ?1", .integers(spread)) }
+    let transfers = numbers { if case .transfers(let id) = $0 { id } else { nil } }
+    if !transfers.isEmpty {
+      load("transfer_place", "request IN ?1", .integers(transfers))
+      load("transfer", "request IN ?1", .integers(transfers))
+    }
+    let transferHosts = keys.compactMap { if case .transfersOn(let host) = $0 { host } else { nil } }
+    if !transferHosts.isEmpty {
+      load("transfer_place", "host IN ?1", .integers(transferHosts))
+      let onHosts = "request IN (SELECT p.request FROM transfer_place p WHERE p.host IN ?1)"
+      load("transfer", onHosts, .integers(transferHosts))
+    }
     if !histories.isEmpty {
       let last = "position = (SELECT max(e.position) FROM event e WHERE e.request = event.request)"
       load("event", "request IN ?1 AND \(last)", .integers(histories))

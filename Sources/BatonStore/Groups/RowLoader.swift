@@ -182,9 +182,10 @@ extension RowKey {
   /// Whether other groups can change which rows the key names, until the rows are locked.
   var namesManyRows: Bool {
     switch self {
-    case .everything, .tenures, .launchesOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards: true
+    case .everything, .tenures, .launchesOn, .transfersOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards:
+      true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
-      .spread,
+      .spread, .transfers, .openTransfersOn,
       .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions,
       .namespaces, .lockedNamespace, .allRunning, .host, .hostRow, .conditions,
       .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:

@@ -182,6 +182,60 @@ enum PostgresSchema {
       """,
       "ALTER TABLE coordinator ADD COLUMN IF NOT EXISTS namespaces text COLLATE \"C\"",
     ],
+    // Transfers. An earlier version would start a launch before its files are there, so it may not write any more.
+    [
+      "ALTER TABLE request ADD COLUMN IF NOT EXISTS files_on bigint",
+      """
+      CREATE TABLE IF NOT EXISTS transfer_place (
+        request bigint PRIMARY KEY,
+        host bigint NOT NULL,
+        launches bigint NOT NULL DEFAULT 0 CHECK (launches >= 0),
+        last_at bigint
+      ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "CREATE INDEX IF NOT EXISTS transfer_place_host ON transfer_place (host, request)",
+      """
+      CREATE TABLE IF NOT EXISTS transfer (
+        request bigint NOT NULL,
+        number bigint NOT NULL CHECK (number >= 0),
+        content text COLLATE "C" NOT NULL,
+        part text COLLATE "C" NOT NULL,
+        state bigint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
+        status text COLLATE "C",
+        ended_on bigint,
+        is_cancelling bigint NOT NULL DEFAULT 0 CHECK (is_cancelling IN (0, 1)),
+        told bigint,
+        first_told bigint,
+        is_acknowledged bigint NOT NULL DEFAULT 0 CHECK (is_acknowledged IN (0, 1)),
+        PRIMARY KEY (request, number),
+        CHECK ((state = 0) = (status IS NULL)),
+        CHECK ((state = 0) = (ended_on IS NULL)),
+        CHECK (told IS NULL OR state > 0),
+        CHECK ((told IS NULL) = (first_told IS NULL)),
+        CHECK (is_acknowledged = 0 OR told IS NOT NULL)
+      ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      """
+      CREATE OR REPLACE FUNCTION delete_belongings_of_requests() RETURNS trigger
+        LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
+        DELETE FROM launch USING gone WHERE launch.request = gone.id;
+        DELETE FROM progress USING gone WHERE progress.request = gone.id;
+        DELETE FROM payload USING gone WHERE payload.request = gone.id;
+        DELETE FROM event USING gone WHERE event.request = gone.id;
+        DELETE FROM completion USING gone WHERE completion.request = gone.id;
+        DELETE FROM joining USING gone WHERE joining.request = gone.id;
+        DELETE FROM item_page USING gone WHERE item_page.request = gone.id;
+        DELETE FROM output USING gone WHERE output.request = gone.id;
+        DELETE FROM rejected_span USING gone WHERE rejected_span.request = gone.id;
+        DELETE FROM spread USING gone WHERE spread.request = gone.id;
+        DELETE FROM transfer USING gone WHERE transfer.request = gone.id;
+        IF EXISTS (SELECT 1 FROM request JOIN gone ON request.head = gone.id) THEN
+          DELETE FROM request USING gone WHERE request.head = gone.id;
+        END IF;
+        RETURN NULL;
+      END $$
+      """,
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

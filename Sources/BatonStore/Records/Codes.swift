@@ -47,7 +47,7 @@ enum Cause: Int {
     switch self {
     case .notBefore: .notBefore(until)
     case .rateLimited: .rateLimited(until: until)
-    case .backingOff: .backingOff(until: until)
+    case .backingOff: until == .distantFuture ? .waitsForTransfers : .backingOff(until: until)
     case .waitsForLiveRequest: .waitsForLiveRequest(number: liveNumber)
     }
   }

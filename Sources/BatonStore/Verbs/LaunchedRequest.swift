@@ -31,6 +31,8 @@ struct LaunchedRequest {
   var isSpread: Bool
   /// How the request's own shard has ended before the others; `nil` if it has not.
   var shardState: RequestState?
+  /// Whether the request has transfers.
+  var hasTransfers: Bool
 
   /// The request as people know it.
   var whole: RequestID { head ?? id }
@@ -53,7 +55,7 @@ extension Verbs {
         isExpiring: row.bool(19),
         isSimulated: row.bool(20), trace: row.isNull(23) ? nil : row.trace(22),
         head: row.optionalInt64(25).map(RequestID.init), shard: row.int(26), isSpread: !row.isNull(27),
-        shardState: row.optionalInt64(28).map { RequestState(code: Int($0)) })
+        shardState: row.optionalInt64(28).map { RequestState(code: Int($0)) }, hasTransfers: !row.isNull(29))
     }
   }
 }
@@ -115,7 +117,8 @@ extension Query {
       (SELECT w.id FROM request w WHERE w.identifier = r.identifier AND w.launches = 0 AND w.state <= 1
         AND w.head IS NULL) IS NOT NULL,
       l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated,
-      r.is_sampled, r.trace_id, l.span_id, r.is_sampled, r.head, r.shard, r.first_unit, r.shard_state
+      r.is_sampled, r.trace_id, l.span_id, r.is_sampled, r.head, r.shard, r.first_unit, r.shard_state,
+      r.files_on
     FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
     WHERE r.id = ?

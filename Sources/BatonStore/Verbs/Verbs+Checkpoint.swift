@@ -27,7 +27,8 @@ extension Verbs {
     let standing = try prepare(.standing).first(request) { row in
       (
         isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2),
-        mustReset: row.bool(3), host: row.optionalInt64(4), first: row.int64(5), end: row.optionalInt64(6)
+        mustReset: row.bool(3), host: row.optionalInt64(4), first: row.int64(5), end: row.optionalInt64(6),
+        hasTransfers: !row.isNull(7)
       )
     }
     guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number, let host,
@@ -36,6 +37,11 @@ extension Verbs {
     if checkpoint.batch < standing.batches { return try repeated(checkpoint, end: standing.end) }
     let length = standing.end.map { $0 - standing.first }
     if let message = objection(to: checkpoint, next: standing.batches, length: length) { return .refused(message) }
+    if standing.hasTransfers || !checkpoint.transfers.isEmpty,
+      let message = try takeTransfers(checkpoint, on: host)
+    {
+      return .refused("batch \(checkpoint.batch) is refused: \(message)")
+    }
     if standing.mustReset { try prepare(.resetLosses).run(request) }
     return try save(checkpoint, length: length, end: standing.end)
   }
@@ -84,7 +90,8 @@ extension Verbs {
 extension Query {
   static let standing = Query(
     """
-    SELECT r.state, r.launches, p.batches, r.losses > 0 OR r.strikes > 0, r.host, r.first_unit, r.end_unit
+    SELECT r.state, r.launches, p.batches, r.losses > 0 OR r.strikes > 0, r.host, r.first_unit, r.end_unit,
+      r.files_on
     FROM request r LEFT JOIN progress p ON p.request = r.id WHERE r.id = ?
     """)
   static let firstBatch = Query("SELECT first_batch FROM launch WHERE request = ? AND number = ?")

@@ -10,6 +10,8 @@ package struct Claim: Hashable, Sendable {
   package var history: WaitHistory?
   /// The principals whose requests may run on the host; `nil` means all.
   package var principals: [PrincipalPattern]?
+  /// Whether the host has said that no further file of a transfer fits on it.
+  package var isOutOfRoom: Bool
 
   package struct Place: Hashable, Sendable {
     package var gpus: [Int]
@@ -22,9 +24,10 @@ package struct Claim: Hashable, Sendable {
 
   package init(
     requirementClass: RequirementClass, lease: HostLease, places: [Place], history: WaitHistory? = nil,
-    principals: [PrincipalPattern]? = nil
+    principals: [PrincipalPattern]? = nil, isOutOfRoom: Bool = false
   ) {
     self.principals = principals
+    self.isOutOfRoom = isOutOfRoom
     self.history = history
     self.requirementClass = requirementClass
     self.lease = lease
@@ -40,6 +43,8 @@ package struct ClaimAnswer: Hashable, Sendable {
   /// Whether one of the requests that are left may run on this host. Requests whose identifier is evicted from the host
   /// may not, nor those of a principal that its owner does not permit.
   package var hasFitting = false
+  /// Whether the host was given transfers of requests, which wait for them now.
+  package var hasPlaced = false
   /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date
   /// turned out not to have come.
   package var nextDue = NextDue()
@@ -83,6 +88,8 @@ struct Candidate {
   var head: RequestID?
   /// The shard that the row is; `nil` if the request was not divided.
   var shard: Shard?
+  /// Whether the request has transfers.
+  var hasTransfers = false
 
   /// Whether the request's date has not come: the wall clock was set back after the request became ready.
   func isEarly(at now: Moment) -> Bool {
@@ -122,17 +129,17 @@ extension Verbs {
     }
     let room = try room(for: claim.requirementClass.definition)
     var answer = ClaimAnswer(assignments: [], hasMore: false)
-    let ready = try ready(for: claim, on: host, putBack: &answer.nextDue, at: now)
+    let (ready, transferRoom) = try ready(for: claim, on: host, &answer, at: now)
     let waits = WaitTexts(claim.history)
     answer.assignments = try zip(ready, claim.places).prefix(room).map { candidate, place in
       try start(candidate, on: host, claim.lease.incarnation, place, waits: waits, at: now)
     }
     let hasMadeShards = answer.assignments.contains(where: \.madeShards)
-    let mayHaveLeft =
-      try claim.principals != nil || !evictions(from: host).isEmpty || answer.nextDue != NextDue()
     answer.hasFitting = ready.count > min(room, claim.places.count)
-    answer.hasFitting = answer.hasFitting || hasMadeShards
-    answer.hasMore = try answer.hasFitting || mayHaveLeft && hasReady(claim.requirementClass)
+    let mayPlaceMore = try answer.hasPlaced && transferRoom > 0 && hasReady(claim.requirementClass)
+    answer.hasFitting = answer.hasFitting || hasMadeShards || mayPlaceMore
+    // The files of others, or their identifiers or principals, may keep them from this host.
+    answer.hasMore = try answer.hasFitting || hasReady(claim.requirementClass)
     return answer
   }
 
@@ -152,30 +159,50 @@ extension Verbs {
   }
 
   /// The oldest ready requests of the class, one more than there are places. Requests whose date has not come are
-  /// scheduled again, and their times are joined into `due`. Shards without a lane wait for one again.
+  /// scheduled again, and their times are joined into the answer. Shards without a lane wait for one again. Requests
+  /// that have not got their transfers get them here, as far as the host has room, and wait for them: one for each
+  /// place of the claim, so that hosts that claim together share them.
+  /// - Returns: the requests, and for how many more the host could carry out transfers.
   private func ready(
-    for claim: Claim, on host: Int64, putBack due: inout NextDue, at now: Moment
-  ) throws -> [Candidate] {
+    for claim: Claim, on host: Int64, _ answer: inout ClaimAnswer, at now: Moment
+  ) throws -> ([Candidate], room: Int) {
+    let definition = try knownDefinition(claim.requirementClass.definition)
+    let hasTransfers = definition.definition.transfers != nil
+    var room = hasTransfers ? try transferRoom(on: host, isOutOfRoom: claim.isOutOfRoom) : 0
+    var share = min(room, claim.places.count)
     for _ in 0..<Self.largestPutBack {
-      let found = try oldestReady(claim, on: host)
+      let found = try hasTransfers && share == 0 ? oldestWithFiles(claim, on: host) : oldestReady(claim, on: host)
       if try parkBeyondLanes(found) { continue }
       let early = found.filter { $0.isEarly(at: now) }
-      if early.isEmpty { return found }
-      for candidate in early { due.join(try putBack(candidate, at: now)) }
+      for candidate in early { answer.nextDue.join(try putBack(candidate, at: now)) }
+      if !early.isEmpty { continue }
+      let unplaced = hasTransfers ? found.filter { !$0.hasTransfers }.prefix(share) : []
+      if unplaced.isEmpty { return (found, room) }
+      for one in unplaced { answer.nextDue.join(try placeTransfers(of: one, definition, on: host, at: now)) }
+      (share, room, answer.hasPlaced) = (share - unplaced.count, room - unplaced.count, true)
     }
-    return []
+    return ([], room)
   }
+
+  /// As `oldestReady`, without requests that have not got their transfers. It looks at the first ready requests of the
+  /// class only: transfers are given in the same order, so those that have got theirs come first.
+  private func oldestWithFiles(_ claim: Claim, on host: Int64) throws -> [Candidate] {
+    let found = try oldestReady(claim, on: host, limit: max(Self.lookedAt, claim.places.count + 1))
+    return Array(found.filter(\.hasTransfers).prefix(claim.places.count + 1))
+  }
+
+  private static let lookedAt = 256
 
   /// The largest number of rounds in which one claim schedules requests again. It keeps a claim short after a step of
   /// the clock under a long queue, so that checkpoints do not have to wait. The next claim continues.
   private static let largestPutBack = 500
 
-  private func oldestReady(_ claim: Claim, on host: Int64) throws -> [Candidate] {
-    let (wanted, limit) = (claim.requirementClass, claim.places.count + 1)
+  private func oldestReady(_ claim: Claim, on host: Int64, limit: Int? = nil) throws -> [Candidate] {
+    let (wanted, limit) = (claim.requirementClass, limit ?? claim.places.count + 1)
     let evictions = try evictions(from: host)
     if evictions.isEmpty, claim.principals == nil {
       let found = try prepare(.oldestReady).all(
-        wanted.definition.rawValue, wanted.priority.rawValue, limit, row: Self.candidate
+        wanted.definition.rawValue, wanted.priority.rawValue, host, limit, row: Self.candidate
       ).filter { holds(.identifierOf($0.request)) }
       try needReady(wanted, limit, found: found.count)
       return found
@@ -214,7 +241,8 @@ extension Verbs {
       poke: row.poke(19), frozenItems: row.optionalInt64(9).map(Int.init), trace: row.trace(10),
       progress: progress(row, from: 13), payload: row.optionalBlob(17), readyAt: row.optionalTime(20),
       heldBy: row.optionalInt64(21), head: row.optionalInt64(22).map(RequestID.init),
-      shard: row.optionalInt64(24).map { Shard(index: row.int(23), first: $0, end: row.optionalInt64(25)) })
+      shard: row.optionalInt64(24).map { Shard(index: row.int(23), first: $0, end: row.optionalInt64(25)) },
+      hasTransfers: !row.isNull(26))
   }
 
   /// Reads four columns: batches, cursor, completed units, and total units.
@@ -237,18 +265,21 @@ extension Query {
     ORDER BY definition, priority, id LIMIT 1
     """)
   static let oldestReady = Query(
-    candidateColumns + " WHERE r.state = 1 AND r.definition = ? AND r.priority = ? ORDER BY r.id LIMIT ?")
+    candidateColumns
+      + " WHERE r.state = 1 AND r.definition = ?1 AND r.priority = ?2 AND \(hasItsFiles("?3")) ORDER BY r.id LIMIT ?4")
+  /// The condition that a host may run a request `r` as far as the files of its transfers decide it.
+  static func hasItsFiles(_ host: String) -> String { "(r.files_on IS NULL OR r.files_on = 0 OR r.files_on = \(host))" }
   static let readyRequest = Query(candidateColumns + " WHERE r.id = ? AND r.state = 1")
 
   static let candidateColumns = """
     SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = coalesce(r.head, r.id)
     """
-  /// The 26 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
+  /// The 27 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
   static let candidateList = """
     r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
       r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
       p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke, r.ready_at, r.held_by,
-      r.head, r.shard, r.first_unit, r.end_unit
+      r.head, r.shard, r.first_unit, r.end_unit, r.files_on
     """
 }

@@ -85,6 +85,9 @@ extension Verbs {
     var fate = Fate(verdict, of: ending.outcome, at: now)
     if fate.state == .succeeded { fate.reason = ending.result?.rawValue }
     if request.isSpread { return try settleShard(&request, ending, fate, at: now) }
+    if fate.state == .succeeded, request.hasTransfers, let readiness = try goOnWithTransfers(request, at: now) {
+      fate = Fate(state: readiness.state, readiness: readiness, outcome: ending.outcome.code, reason: fate.reason)
+    }
     try prepare(.settleRequest).run(
       fate.state.code, fate.readiness?.cause?.rawValue, fate.readiness?.eligibleAt ?? request.eligibleAt, fate.endedAt,
       fate.outcome, fate.reason, request.ledger.failures, request.ledger.losses, request.ledger.strikes,

@@ -60,6 +60,7 @@ extension Verbs {
   private func replace(
     _ waiting: IdentifierRow.Waiting, of identifier: Int64, by new: NewRequest, _ readiness: Readiness, at now: Moment
   ) throws -> SubmissionReceipt {
+    let readiness = try replaceTransfers(of: waiting, by: new, readiness, at: now)
     try prepare(.replaceRequest).run(
       new.definition.id.rawValue, new.priority.rawValue, readiness.state.code, readiness.cause?.rawValue,
       readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.mark(over: waiting)?.rawValue, new.principal,

@@ -44,6 +44,7 @@ extension Query {
         SELECT 1 FROM eviction e WHERE e.host = ?3 AND (e.pattern = i.name
           OR substr(e.pattern, -2) = '.*' AND length(i.name) >= length(e.pattern)
             AND substr(i.name, 1, length(e.pattern) - 1) = substr(e.pattern, 1, length(e.pattern) - 1)))
+        AND \(hasItsFiles("?3"))
         AND (?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(?4) WHERE r.principal GLOB json_each.value))
       ORDER BY r.id LIMIT ?5
       """)

@@ -15,6 +15,8 @@ struct Forgettable: Sendable {
 /// What one step has forgotten.
 package struct Forgotten: Hashable, Sendable {
   package var hosts: [HostName]
+  /// What became of the transfers of these hosts.
+  package var transfers = TransferNews()
   /// Whether there may be more.
   package var hasMore: Bool
 
@@ -23,12 +25,13 @@ package struct Forgotten: Hashable, Sendable {
 
 extension Verbs {
   /// Forgets a host that is gone: it is listed no more, and its evictions, its drain, its last report, its history and
-  /// its secret go. A worker that comes back with this name is a new host.
+  /// its secret go. A worker that comes back with this name is a new host. The transfers of the host end as failed.
   /// - Throws: `.notFound` if the host is unknown; `.refused` if a worker process holds its lease, or launches are
   ///   open.
-  package func forgetHost(_ name: HostName, at now: Moment) throws {
+  @discardableResult
+  package func forgetHost(_ name: HostName, at now: Moment) throws -> TransferNews {
     try requireHost(name)
-    guard let host = try host(name) else { return }
+    guard let host = try host(name) else { return TransferNews() }
     guard host.incarnation == nil else {
       throw StoreError(
         .refused,
@@ -37,10 +40,10 @@ extension Verbs {
         as gone.
         """)
     }
-    try forget(host.id, name, withSecret: true)
+    return try forget(host.id, name, withSecret: true, at: now)
   }
 
-  private func forget(_ host: Int64, _ name: HostName, withSecret: Bool) throws {
+  private func forget(_ host: Int64, _ name: HostName, withSecret: Bool, at now: Moment) throws -> TransferNews {
     try need(.launchesOn(host))
     guard try prepare(.openOnHost).all(host, row: { _ in 1 }).isEmpty else {
       throw StoreError(.refused, "\(name) has launches that did not end yet; try again when they have ended.")
@@ -52,6 +55,7 @@ extension Verbs {
     knownEvictions = nil
     try prepare(.forgetHost).run(host)
     if withSecret { try prepare(.forgetSecret).run(name.rawValue) }
+    return try loseTransfers(of: host, name, at: now)
   }
 
   /// Finds what is older than `limits` allows, at most one step of each kind.
@@ -83,7 +87,7 @@ extension Verbs {
       guard let host = try host(one.name), host.incarnation == nil else { continue }
       let goneAt = try prepare(.goneAt).first(host.id) { $0.optionalTime(0) } ?? nil
       if let goneAt, goneAt < now.steady + (.zero - limits.hostsFor) {
-        try forget(host.id, one.name, withSecret: false)
+        forgotten.transfers.join(try forget(host.id, one.name, withSecret: false, at: now))
         forgotten.hosts.append(one.name)
       } else if goneAt == nil {
         try prepare(.setGone).run(now.steady, host.id)

@@ -172,15 +172,16 @@ extension Verbs {
       // The row is that of a running request, whose number of launches includes this launch already.
       candidate.launches -= 1
       return (
-        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(26)), spanID: row.spanID(27)),
-        startedAt: row.time(28), isSimulated: row.bool(31),
-        expiry: row.optionalText(29).flatMap { ExpiryReason(code: $0, detail: row.optionalText(30)) }
+        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(27)), spanID: row.spanID(28)),
+        startedAt: row.time(29), isSimulated: row.bool(32),
+        expiry: row.optionalText(30).flatMap { ExpiryReason(code: $0, detail: row.optionalText(31)) }
       )
     }
     return try zip(rows, lastEnds(before: rows.map(\.candidate))).map { row, end in
       var assignment = Assignment(
         row.candidate, row.place, after: end, startedAt: row.startedAt, isSimulated: row.isSimulated)
       assignment.pendingExpiry = row.expiry
+      if row.candidate.hasTransfers { assignment.transfers = try toldTransfers(of: assignment.launch) }
       return assignment
     }
   }

@@ -59,6 +59,8 @@ package struct RequestRecord: Hashable, Sendable {
   package var isSpread = false
   /// When the request ended, by the steady clock; `nil` while it has not ended. Clients are not told.
   package var endedSteady: Timestamp?
+  /// The only host that has the files of the request's transfers; `nil` if every host has them, or there are none.
+  package var filesOn: HostName?
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,
@@ -276,6 +278,10 @@ extension Verbs {
       poke: row.poke(33), skippedBatches: batches(row.optionalText(34)), skippedUnits: row.int64(35))
     record.isSpread = !row.isNull(36)
     record.endedSteady = row.optionalTime(37)
+    if let limited = row.optionalTime(38), limited == eligibleAt {
+      record.waitsBecause = .transfersLimited(until: limited)
+    }
+    record.filesOn = row.optionalText(39).map(HostName.init)
     return record
   }
 
@@ -302,7 +308,10 @@ extension Query {
       r.started_at, r.ended_at, r.outcome, r.reason, r.trace_id, r.span_id, r.is_sampled,
       \(withBlobs ? "(SELECT y.bytes FROM payload y WHERE y.request = r.id)" : "NULL"), r.frozen_items,
       r.earliest_at, r.is_dated, r.poke, p.skipped, coalesce(p.skipped_units, 0),
-      r.first_unit, CASE WHEN r.ended_at IS NOT NULL THEN \(endedSteady("r")) END
+      r.first_unit, CASE WHEN r.ended_at IS NOT NULL THEN \(endedSteady("r")) END,
+      CASE WHEN r.files_on IS NOT NULL AND r.cause = 2
+        THEN (SELECT t.last_at FROM transfer_place t WHERE t.request = r.id) END,
+      CASE WHEN r.files_on > 0 THEN (SELECT o.name FROM host o WHERE o.id = r.files_on) END
 
     """
   }

@@ -42,6 +42,7 @@ extension Verbs {
   /// Makes the failed request ready again, with a new ledger. Its earlier completion is kept for its span.
   private func reopen(_ request: LaunchedRequest, at now: Moment) throws {
     try prepare(.keepCompletion).run(request.id.rawValue)
+    if request.hasTransfers { try dropTransfers(of: request.id) }
     try prepare(.reopenRequest).run(now.steady, request.id.rawValue, now.date)
     try note(.retried, detail: nil, of: request.id.rawValue, at: now)
   }

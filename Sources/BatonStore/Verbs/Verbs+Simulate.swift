@@ -8,6 +8,11 @@ extension Verbs {
   ) throws -> Assignment {
     guard let host = try holder(offer.lease) else { throw StoreError.moved(offer.lease) }
     let request = try launchable(id)
+    if let missing = try transfersMissing(for: request) {
+      throw StoreError(
+        .refused,
+        "\(request.identifier) (request \(request.number)) cannot be launched: \(missing); see 'baton transfers'.")
+    }
     if request.state == .scheduled { try makeReady(request, at: now) }
     try note(.simulatedLaunch, detail: offer.lease.host.rawValue, of: id.rawValue, at: now)
     return try start(

@@ -87,6 +87,9 @@ extension Verbs {
         SpanKey(request: request, launch: $0, parts: .complete)
       }
     }
+    keys += try prepare(.endedTransfers).all(request.rawValue) {
+      SpanKey(request: request, launch: $0.int(0), parts: .transfer)
+    }
     var last: SpanParts = standing.state.isEnded && !standing.isShard && standing.allLaunches == nil ? .complete : []
     if standing.isWaiting { last.insert(.vainWait) }
     if !last.isEmpty { keys.append(SpanKey(request: request, launch: standing.launches, parts: last)) }
@@ -105,14 +108,14 @@ extension Verbs {
     var rest = keys[...]
     while let first = rest.first {
       let occasion =
-        first.parts == .submit
-        ? rest.prefix(1)
-        : rest.prefix { $0.request == first.request && $0.launch == first.launch && $0.parts != .submit }
+        first.isOfLaunch
+        ? rest.prefix { $0.request == first.request && $0.launch == first.launch && $0.isOfLaunch } : rest.prefix(1)
       occasions.append(occasion)
       rest = rest[occasion.endIndex...]
     }
     var sources = try submissions(occasions)
     sources.merge(try launches(occasions)) { first, _ in first }
+    sources.merge(try transfers(occasions)) { first, _ in first }
     return occasions.indices.flatMap { sources[$0] ?? [] }
   }
 
@@ -126,7 +129,7 @@ extension Verbs {
 
   /// The sources of all occasions of launches, by the positions of the occasions.
   private func launches(_ occasions: [ArraySlice<SpanKey>]) throws -> [Int: [SpanSource]] {
-    let positions = occasions.indices.filter { occasions[$0].first?.parts != .submit }
+    let positions = occasions.indices.filter { occasions[$0].first?.isOfLaunch == true }
     let lists = positions.compactMap { position in
       occasions[position].first.map { [$0.request.rawValue, $0.launch] as [any Bindable] }
     }
@@ -134,14 +137,15 @@ extension Verbs {
     var sources = found.map { $0.first?.sources ?? [] }
     try addJoined(to: &sources, where: found.map { $0.first?.hasJoined ?? false })
     try addEvents(to: &sources, where: found.map { $0.first?.hasEvents ?? false })
+    try addTransfers(to: &sources, where: found.map { $0.first?.hasTransfers ?? false })
     return Dictionary(uniqueKeysWithValues: zip(positions, sources))
   }
 
   /// The sources of the occasions of one launch, made of its row.
   private func sources(
     _ keys: ArraySlice<SpanKey>, _ row: Columns
-  ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool) {
-    guard let first = keys.first else { return ([], false, false) }
+  ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool, hasTransfers: Bool) {
+    guard let first = keys.first else { return ([], false, false, false) }
     var common = try source(SpanKey(request: first.request, launch: first.launch, parts: []), row)
     if !row.isNull(17) { common.launch = Self.launch(row, common.key) }
     let sources = keys.map { key in
@@ -152,11 +156,11 @@ extension Verbs {
       if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 14) }
       return source
     }
-    return (sources, row.bool(38), row.bool(39))
+    return (sources, row.bool(38), row.bool(39), row.bool(42))
   }
 
   /// The values that the columns of both queries begin with.
-  private func source(_ key: SpanKey, _ row: Columns) throws -> SpanSource {
+  func source(_ key: SpanKey, _ row: Columns) throws -> SpanSource {
     SpanSource(
       key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
       definition: try knownDefinition(DefinitionID(row.int64(2))).definition, trace: row.trace(3),
@@ -281,7 +285,8 @@ extension Query {
       l.ready_at, l.held_by, l.obstacles, l.error_type, before.span_id,
       c.state, c.reason, c.ended_at,
       EXISTS (SELECT 1 FROM event e WHERE e.request = r.id),
-      ?2 <= 1 AND EXISTS (SELECT 1 FROM joining j WHERE j.request = r.id), s.shards, c.shards
+      ?2 <= 1 AND EXISTS (SELECT 1 FROM joining j WHERE j.request = r.id), s.shards, c.shards,
+      EXISTS (SELECT 1 FROM transfer t WHERE t.request = r.id)
     FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
       LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1

@@ -38,6 +38,7 @@ extension Verbs {
     var assignment = Assignment(
       candidate, place, after: try lastEnd(before: candidate), startedAt: now.date, isSimulated: isSimulated)
     assignment.madeShards = madeShards
+    if candidate.hasTransfers { assignment.transfers = try tellTransfers(of: candidate.request, to: number) }
     return assignment
   }
 

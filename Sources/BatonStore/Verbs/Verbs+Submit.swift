@@ -116,7 +116,7 @@ extension Verbs {
     var assignment: Assignment?
     if receipt.state == .ready, let place = offer.host, let host = try holder(place.lease),
       try !isEvicted(new.identifier, from: host), try wordAgainst(launchesOn: host) == nil,
-      try room(for: new.definition.id) > 0
+      new.definition.definition.transfers == nil, try room(for: new.definition.id) > 0
     {
       assignment = try start(
         candidate(new, enqueued), on: host, place.lease.incarnation, place.place, waits: WaitTexts(offer.history),

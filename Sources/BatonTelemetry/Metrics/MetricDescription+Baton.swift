@@ -43,6 +43,16 @@ extension MetricDescription {
       Names.Metric.resumeDuration,
       "How long a request waited for its next launch after a launch expired or was lost.",
       .histogram(bounds: MetricBounds.resumeSeconds)),
+    MetricDescription(
+      Names.Metric.transfers,
+      "Transfers that have not ended, of hosts that are connected to this coordinator, by state.",
+      .gauge),
+    MetricDescription(
+      Names.Metric.transfersEnded, "Transfers that ended, by outcome, and by the code of those that failed.", .counter),
+    MetricDescription(
+      Names.Metric.transferReceived, "Bytes that hosts had received with transfers when these ended.", .counter),
+    MetricDescription(
+      Names.Metric.transferSent, "Bytes that hosts had sent with transfers when these ended.", .counter),
     MetricDescription(Names.Metric.batches, "Batches whose checkpoint was committed.", .counter),
     MetricDescription(
       Names.Metric.batchesRepeated, "Batches that were done again because their commit was lost with a launch.",

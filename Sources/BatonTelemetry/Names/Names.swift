@@ -23,15 +23,19 @@ package enum Names {
     case expire
     /// The end of the request.
     case complete
+    /// A transfer of the request, from its host's order to its end. The launch that its end started is linked to it.
+    case transfer
 
     /// The full name of the span for one definition.
     package func name(of definition: String) -> String { "\(rawValue) \(definition)" }
 
-    /// A request is produced when it is submitted and consumed when it is launched; all other spans are internal.
+    /// A request is produced when it is submitted and consumed when it is launched, and a transfer is a client of its
+    /// server; all other spans are internal.
     package var kind: SpanKind {
       switch self {
       case .submit: .producer
       case .launch: .consumer
+      case .transfer: .client
       case .wait, .run, .batch, .expire, .complete: .internal
       }
     }
@@ -104,6 +108,25 @@ package enum Names {
     package static let detail = "baton.detail"
     /// True on a wait whose obstacles were lost in a restart of the coordinator.
     package static let historyLost = "baton.wait.history_lost"
+    /// The number of the transfer within its request, from 0.
+    package static let transfer = "baton.transfer.number"
+    /// The group of the transfer. When the last transfer of a group has ended, a launch is told of all of them.
+    package static let transferGroup = "baton.transfer.group"
+    /// How the transfer ended: `done`, `failed`, `cancelled`.
+    package static let transferOutcome = "baton.transfer.outcome"
+    /// How many bytes of the file had arrived, or had been sent, when the transfer ended.
+    package static let transferBytes = "baton.transfer.bytes"
+    /// At which byte the last attempt went on; 0 if it began at the beginning.
+    package static let transferResumedFrom = "baton.transfer.resumed_from"
+    /// How many times a connection was asked for the file.
+    package static let transferAttempts = "baton.transfer.attempts"
+    /// `GET`, `PUT` or `POST` (semantic conventions).
+    package static let httpMethod = "http.request.method"
+    /// The last status of the server; absent if no server has answered (semantic conventions).
+    package static let httpStatus = "http.response.status_code"
+    /// The name of the server in the transfer's address (semantic conventions). The path and the query of the address
+    /// are not told, because they may contain a signature.
+    package static let server = "server.address"
     /// The type of the error, on a span whose status is an error (semantic conventions).
     package static let errorType = "error.type"
     /// The type of a recorded error, on the event `exception` (semantic conventions).
@@ -183,6 +206,14 @@ package enum Names {
     package static let lastSuccess = "baton_last_success_seconds"
     /// Submissions that were refused, by `code`; a counter.
     package static let submissionsRefused = "baton_submissions_refused_total"
+    /// Transfers that have not ended, by `state`, of the hosts that are connected to this coordinator; a gauge.
+    package static let transfers = "baton_transfers"
+    /// Transfers that ended, by `outcome`, and by `reason`, the code of a failure; a counter.
+    package static let transfersEnded = "baton_transfers_ended_total"
+    /// Bytes that hosts had received with transfers when these ended; a counter.
+    package static let transferReceived = "baton_transfer_received_bytes_total"
+    /// Bytes that hosts had sent with transfers when these ended; a counter.
+    package static let transferSent = "baton_transfer_sent_bytes_total"
     /// Free space on the file system of the store; a gauge.
     package static let storeFree = "baton_store_free_bytes"
     /// Spans that were dropped, by `reason`, one of the cases of `BatchQueue.Drop`; a counter.
@@ -227,7 +258,7 @@ package enum Names {
     package static let metric = "metric"
     /// The value that stands for everything beyond a limit.
     package static let other = "other"
-    /// The value of `reason` for a launch that did not expire.
+    /// The value of `reason` for a launch that did not expire, and for a transfer that did not fail.
     package static let none = "none"
     /// The values of `reason` for a request that failed: its work failed, or its launches committed nothing.
     package static let failed = "failed"

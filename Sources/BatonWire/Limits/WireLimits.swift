@@ -95,6 +95,13 @@ package enum WireLimits {
   package static let requestItemBytes = WireLimit(
     "items of a request, in bytes", ItemPage.maximumTotalBytes, .bytes, failsLaunch)
 
+  // MARK: Transfers
+
+  package static let transfers = WireLimit("transfers that a launch adds with one checkpoint", 1000, .count, closes)
+  package static let transfer = WireLimit("a transfer, or what a host says of it", 192 << 10, .bytes, closes)
+  package static let transferStatuses = WireLimit(
+    "transfers that a host tells of in one message", TransferReport.most, .count, closes)
+
   // MARK: Operators
 
   package static let principal = WireLimit("principal: who submits, pokes or cancels", 255, .bytes, refusesCall)
@@ -118,7 +125,9 @@ package enum WireLimits {
     labelName, labelValue,
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
-    requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostArgument,
+    requestItemBytes,
+    transfers, transfer, transferStatuses, principal, submissionID, payload, submissions, definitions, states,
+    hostArgument,
     hostTerms, comparedDefinitions,
     hostNumber, storePlace, certificate,
   ]

@@ -18,6 +18,7 @@ extension WorkerMessage {
     case .expiring(let launch, let reason): .expiring(launch, reason.heldToLimits)
     case .overran(let launch, let reason): .overran(launch, reason.heldToLimits)
     case .ended(let ending): .ended(ending.heldToLimits)
+    case .transfers(let report): .transfers(report.heldToLimits)
     case .heartbeat, .draining: self
     }
   }

@@ -47,11 +47,12 @@ package enum Framing {
 extension WorkerMessage {
   fileprivate var approximateBytes: Int {
     switch self {
-    case .checkpoint(let checkpoint): 64 + (checkpoint.cursor?.count ?? 0)
+    case .checkpoint(let checkpoint): 64 + (checkpoint.cursor?.count ?? 0) + checkpoint.transfers.count * 1024
     case .items(let page): page.approximateBytes
     case .output(let chunk): 32 + chunk.bytes.count
     case .hello(let hello): 1024 + hello.running.count * 24
     case .ended(let ending): if case .failed(let text) = ending.outcome { 64 + text.utf8.count } else { 64 }
+    case .transfers(let report): 64 + report.statuses.count * 1024
     case .heartbeat, .conditions, .itemsWanted, .update, .expiring, .overran, .draining: 256
     }
   }
@@ -60,9 +61,12 @@ extension WorkerMessage {
 extension CoordinatorMessage {
   fileprivate var approximateBytes: Int {
     switch self {
-    case .launch(let assignment): 256 + (assignment.payload?.count ?? 0) + (assignment.progress.cursor?.count ?? 0)
+    case .launch(let assignment):
+      256 + (assignment.payload?.count ?? 0) + (assignment.progress.cursor?.count ?? 0) + assignment.transfers.count
+        * 1024
     case .items(let page): page.approximateBytes
     case .definition, .unusableDefinition: 64 << 10
+    case .transfers(let orders): 64 + orders.count * 1024
     case .welcome, .refused, .heartbeatAnswered, .itemsCommitted, .committed, .expire, .withdraw, .refuse,
       .endingCommitted, .receipt, .simulate:
       64

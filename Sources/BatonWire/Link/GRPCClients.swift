@@ -33,9 +33,14 @@ package enum CoordinatorClient {
     let link = try await Link(to: endpoint, folders)
     // A transport over which no call was begun leaves its channel open.
     defer { link.channel?.close(promise: nil) }
-    return try await withGRPCClient(transport: link.transport) { client in
-      guard let token else { throw LinkError.noToken(endpoint, folders) }
-      return try await body(client, ["authorization": .string("Bearer \(token)")])
+    do {
+      return try await withGRPCClient(transport: link.transport) { client in
+        guard let token else { throw LinkError.noToken(endpoint, folders) }
+        return try await body(client, ["authorization": .string("Bearer \(token)")])
+      }
+    } catch let error as RuntimeError where error.code == .clientIsStopped {
+      // The connection ended before the call began: the client has only this one.
+      throw LinkError.unreachable(endpoint)
     }
   }
 

@@ -48,6 +48,7 @@ extension CoordinatorMessage {
     case .refuse(let launch, let text): proto.refuse = text.proto(about: launch)
     case .endingCommitted(let launch): proto.endingCommitted = launch.proto
     case .receipt: return nil
+    case .transfers(let orders): proto.transfers = .with { $0.orders = orders.map(\.wire) }
     case .simulate(let overrides, let lasting): proto.simulate = overrides.proto(lasting: lasting)
     }
     return proto
@@ -74,6 +75,7 @@ extension CoordinatorMessage {
     case .endingCommitted(let launch): self = .endingCommitted(LaunchKey(launch))
     case .simulate(let message):
       self = .simulate(try ConditionOverrides(message.overrides), lasting: .nanoseconds(message.lasting))
+    case .transfers(let message): self = .transfers(try message.orders.map { try TransferOrder(wire: $0) })
     case nil: throw WireError("a coordinator's message of an unknown kind: is the coordinator newer than this worker?")
     }
   }
@@ -147,6 +149,7 @@ extension Assignment {
       if let pendingExpiry { $0.pendingExpiry = pendingExpiry.code }
       if let detail = pendingExpiry?.detail { $0.pendingExpiryDetail = detail }
       $0.isSimulated = isSimulated
+      $0.transfers = transfers.map(\.wire)
       if let shard {
         $0.shard = .with {
           $0.index = Int64(shard.index)
@@ -175,6 +178,7 @@ extension Assignment {
       frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil, repeatsBatch: proto.isResumption,
       principal: proto.principal, trace: trace, startedAt: Timestamp(nanoseconds: proto.startedAt),
       gpus: proto.gpus.map(Int.init), pendingExpiry: expiry, isSimulated: proto.isSimulated)
+    transfers = try proto.transfers.map { try TransferEvent(wire: $0) }
     if proto.hasShard {
       let end = proto.shard.hasEnd ? proto.shard.end : nil
       guard proto.shard.index >= 0, proto.shard.first >= 0, end.map({ $0 >= proto.shard.first }) ?? true else {

@@ -35,6 +35,7 @@ extension WorkerMessage {
       proto.expiring.isOverrun = true
     case .ended(let ending): proto.ended = ending.proto
     case .draining: proto.draining = Baton_V1_Empty()
+    case .transfers(let report): proto.transfers = report.proto
     }
     return proto
   }
@@ -47,7 +48,7 @@ extension WorkerMessage {
     case .items(let page): self = .items(ItemPage(page))
     case .itemsWanted(let wanted):
       self = .itemsWanted(LaunchKey(wanted.launch), start: Int(wanted.start), count: Int(wanted.count))
-    case .checkpoint(let checkpoint): self = .checkpoint(Checkpoint(checkpoint))
+    case .checkpoint(let checkpoint): self = .checkpoint(try Checkpoint(checkpoint))
     case .update(let update): self = .update(LaunchUpdate(update))
     case .output(let chunk): self = .output(OutputChunk(launch: LaunchKey(chunk.launch), bytes: Array(chunk.data)))
     case .expiring(let expiring):
@@ -55,6 +56,7 @@ extension WorkerMessage {
       self = expiring.isOverrun ? .overran(launch, reason) : .expiring(launch, reason)
     case .ended(let ending): self = .ended(try Ending(ending))
     case .draining: self = .draining
+    case .transfers(let report): self = .transfers(try TransferReport(report))
     case nil: throw WireError("a worker's message of an unknown kind: is the worker newer than this coordinator?")
     }
   }
@@ -102,6 +104,7 @@ extension Capabilities {
       if let sandbox { $0.sandbox = sandbox.proto }
       if let permissions { $0.permissions = permissions.proto }
       $0.runsShards = runsShards == true
+      $0.runsTransfers = runsTransfers == true
     }
   }
 
@@ -114,6 +117,7 @@ extension Capabilities {
       sandbox: proto.hasSandbox ? try HostSandbox(proto.sandbox) : nil,
       permissions: proto.hasPermissions ? try CommandPermissions(proto.permissions) : nil,
       runsShards: proto.runsShards ? true : nil)
+    if proto.runsTransfers { runsTransfers = true }
   }
 }
 
@@ -222,15 +226,18 @@ extension Checkpoint {
       if let subtitle { $0.subtitle = subtitle }
       $0.reachesEnd = reachesEnd
       $0.isEndOnly = isEndOnly
+      $0.transfers = transfers.map(\.wire)
     }
   }
 
-  init(_ proto: Baton_V1_Checkpoint) {
+  init(_ proto: Baton_V1_Checkpoint) throws {
     self.init(
       launch: LaunchKey(proto.launch), batch: Int(proto.batch), cursor: proto.hasCursor ? Array(proto.cursor) : nil,
       completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil,
       subtitle: proto.hasSubtitle ? proto.subtitle : nil, reachesEnd: proto.reachesEnd,
       isEndOnly: proto.isEndOnly)
+    try WireLimits.transfers.check(proto.transfers.count)
+    transfers = try proto.transfers.map { try Transfer(wire: $0) }
   }
 }
 

@@ -37,7 +37,7 @@ struct CommandEnvironment: Sendable {
 
   init(
     worker: [String: String], work: Work, assignment: Assignment, gpus: [String] = [], host: HostName,
-    folder: LaunchFolder, user: CommandUser? = nil, shards: Int? = nil
+    folder: LaunchFolder, user: CommandUser? = nil, shards: Int? = nil, hasTransfers: Bool = false
   ) {
     values = worker.filter { variable in
       ["PATH", "HOME"].contains(variable.key)
@@ -59,6 +59,7 @@ struct CommandEnvironment: Sendable {
     if let shard = assignment.shard { values["BATON_SHARD"] = String(shard.index) }
     if let shards { values["BATON_SHARDS"] = String(shards) }
     if !gpus.isEmpty { values["BATON_GPUS"] = gpus.joined(separator: ",") }
+    if hasTransfers { values["BATON_TRANSFERS"] = folder.transfersFile }
     values["BATON_PAYLOAD_FILE"] = folder.payloadFile(of: assignment)
     values["BATON_CHECKPOINT_FILE"] = folder.checkpointFile(of: assignment)
     values[ProcessMarker.variable] = folder.expiryFile

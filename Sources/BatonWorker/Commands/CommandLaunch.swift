@@ -40,9 +40,15 @@ struct CommandLaunch: Sendable {
     assignment.progress = runtime.progress
     self.folder = folder
     try folder.write(assignment)
+    let hasTransfers = !assignment.transfers.isEmpty
+    if hasTransfers {
+      try folder.write(
+        assignment.transfers, links: runner.confinement.level != nil, below: runner.folders.data)
+    }
     environment = CommandEnvironment(
       worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, gpus: runner.gpus,
-      host: runner.host, folder: folder, user: user, shards: runner.definition.spread?.shards)
+      host: runner.host, folder: folder, user: user, shards: runner.definition.spread?.shards,
+      hasTransfers: hasTransfers)
     command = try runner.command()
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),

@@ -50,6 +50,21 @@ struct LaunchFolder: Sendable {
     }
   }
 
+  /// The value of `BATON_TRANSFERS`.
+  var transfersFile: String { "\(path)/\(Self.transfersName)" }
+
+  func writeTransfers(_ bytes: [UInt8]) throws { try folder.write(bytes, to: Self.transfersName, reader: reader) }
+
+  /// Gives the folder another name of a file. Call it before a command runs here.
+  /// - Returns: the path of that name.
+  func link(_ file: String, as name: String) throws -> String {
+    let place = "\(path)/\(name)"
+    guard linkat(AT_FDCWD, file, folder.descriptor, name, 0) == 0 else {
+      throw SystemCall.failure("cannot give to the launch the file", file)
+    }
+    return place
+  }
+
   /// Writes the file with the items of a batch. It replaces the file of the batch before.
   func writeItems(_ bytes: [UInt8]) throws { try folder.write(bytes, to: Self.itemsName, reader: reader) }
 
@@ -69,6 +84,7 @@ struct LaunchFolder: Sendable {
   var empty: String { "\(path)/\(Self.emptyName)" }
 
   private static let (itemsName, temporaryName, emptyName) = ("items", "tmp", "work")
+  private static let transfersName = "transfers.json"
 
   /// Removes the folder and everything that commands put into it. A folder that cannot be removed is tried again when a
   /// worker starts. This runs on a thread of its own, because some file systems take milliseconds for each folder.
@@ -78,7 +94,7 @@ struct LaunchFolder: Sendable {
 
   /// Removes the files that Baton made, and the folder. Returns `false` if commands have left other files.
   private func removeOwn() -> Bool {
-    for file in ["payload", "checkpoint.json", Self.itemsName, ProcessMarker.fileName] {
+    for file in ["payload", "checkpoint.json", Self.itemsName, Self.transfersName, ProcessMarker.fileName] {
       guard folder.removeFile(file) else { return false }
     }
     return [Self.temporaryName, Self.emptyName].allSatisfy(folder.removeEmptyFolder) && rmdir(path) == 0

@@ -79,6 +79,20 @@ extension Worker {
           return nil
         }
       }
+      if let transfers {
+        group.addTask {
+          try await RPCLoop.run { try await self.orderLoop(transfers) }
+          return nil
+        }
+        group.addTask {
+          try await RPCLoop.run { try await self.statusLoop(transfers) }
+          return nil
+        }
+        group.addTask {
+          try await RPCLoop.run { try await self.conditionLoop(transfers) }
+          return nil
+        }
+      }
       group.addTask { await self.waitForEnd() }
       defer { group.cancelAll() }
       while let ended = try await group.next() {
@@ -189,6 +203,7 @@ extension Worker {
     }
     while let messages = await connection.down.receive() {
       for case .welcome in messages { welcomed() }
+      for case .transfers(let orders) in messages { keep(orders) }
       decide { core in
         let now = clocks.instant()
         return messages.flatMap { core.received($0, at: now) }
@@ -211,6 +226,7 @@ extension Worker {
   private func welcomed() {
     let metadata = state.withLock { state in
       state.problems = []
+      state.transfers.welcomes += 1
       return state.addressMetadata
     }
     // With a lease there are heartbeats to send.

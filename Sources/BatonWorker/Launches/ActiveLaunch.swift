@@ -55,6 +55,9 @@ final class ActiveLaunch: CommandRuntime {
   /// Saves a checkpoint. Cancellation does not interrupt it, so that a batch that ends within the closing window is
   /// committed.
   func commit(_ commit: Commit) async throws {
+    if !commit.transfers.isEmpty, worker.transfers == nil {
+      throw HandlerError(.checkpointRefused, "this host carries out no transfers")
+    }
     let id = nextQuestion()
     _ = try await withCheckedThrowingContinuation { ask(.commit(commit), id, $0) }
   }

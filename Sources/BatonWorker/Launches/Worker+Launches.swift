@@ -108,7 +108,9 @@ extension Worker {
     guard let handler = handler(for: definition.pattern) else {
       throw WorkerError("this worker has no handler for '\(definition.pattern)'")
     }
-    try await handler(JobTask(assignment, definition, gpus: gpus(of: assignment), runtime))
+    let task = JobTask(assignment, definition, gpus: gpus(of: assignment), runtime)
+    try await handler(task)
+    try await task.commitAdded()
   }
 
   /// Returns the GPUs that the launch holds, by the ids that their drivers use.

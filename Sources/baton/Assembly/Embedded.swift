@@ -3,7 +3,9 @@ import BatonCoordinator
 import BatonExporter
 import BatonHost
 import BatonModel
+import BatonProcess
 import BatonStore
+import BatonTransfers
 import BatonWire
 import BatonWorker
 import BatonWorkerSettings
@@ -20,6 +22,10 @@ struct Embedded {
   let store: any VerbStore
   let coordinator: Coordinator
   let worker: Worker
+  /// The settings of the host's transfers; `nil` if it has none.
+  private let transfers: TransferSettings?
+  private let environment: [String: String]
+  private let logger: Logger
 
   /// The settings of the worker.
   struct Host {
@@ -47,7 +53,7 @@ struct Embedded {
     settings.embeddedHost = HostName(name)
     var configuration = WorkerConfiguration(
       name: name, dataFolder: dataFolder + "/worker", slots: ProcessInfo.processInfo.activeProcessorCount)
-    try await WorkerSettings.read(
+    let transfers = try await WorkerSettings.read(
       file: host.settings ?? environment["BATON_WORKER_CONFIG"], environment: environment, into: &configuration)
     configuration.slots = host.slots ?? configuration.slots
     configuration.ownsProcess = true
@@ -60,11 +66,17 @@ struct Embedded {
       configuration.sandbox.allowsRoot = true
     }
     for warning in configuration.warnings(user: geteuid()) { logger.warning("\(warning)") }
+    if let problem = transfers?.problem {
+      logger.warning("this host has no transfers", metadata: ["transfers.folder": "\(problem)"])
+    }
+    self.transfers = transfers?.problem == nil ? transfers : nil
+    (self.environment, self.logger) = (environment, logger)
     (store, coordinator) = try telemetry.coordinator(
       folder: dataFolder, settings, limits, identities: identities, logger: logger)
     worker = Worker(
       configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger,
-      connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") })
+      connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") },
+      transfers: self.transfers.map { HostTransfers($0) })
   }
 
   /// Runs the coordinator and the worker while `body` runs. Afterwards it lets running batches finish, sends the
@@ -89,7 +101,7 @@ struct Embedded {
         return nil
       }
       group.addTask {
-        try await worker.run()
+        try await withTransfers { try await worker.run() }
         return nil
       }
       group.addTask {
@@ -109,6 +121,30 @@ struct Embedded {
     if let folder, case .success = outcome { try? FileManager.default.removeItem(atPath: folder) }
     try await store.close()
     return try outcome.get()
+  }
+
+  /// Carries out the host's transfers while `body` runs. Those that have not ended go on from the disk when they are
+  /// carried out again.
+  private func withTransfers(_ body: () async throws -> Void) async throws {
+    guard let transfers else { return try await body() }
+    let service: TransferService
+    do {
+      service = try await onOwnThread { [environment, logger] in
+        try TransferService(transfers, environment: environment, logger: logger)
+      }
+    } catch {
+      logger.warning("this host has no transfers", metadata: ["error": "\(error)"])
+      return try await body()
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [logger] in
+        do { try await service.run() } catch {
+          logger.warning("the transfers of this host have ended", metadata: ["error": "\(error)"])
+        }
+      }
+      defer { service.drain() }
+      try await body()
+    }
   }
 
   /// The result of `body`, once the worker has ended too.

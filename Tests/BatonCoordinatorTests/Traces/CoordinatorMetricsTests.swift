@@ -132,6 +132,51 @@ import Testing
       ])
   }
 
+  @Test("Transfers are counted by how they ended, beside a 0 for every other end, with their bytes")
+  func transfers() async {
+    let (registry, metrics) = Self.world()
+    let file = TransferredFile(path: "/f", bytes: 70, sha256: "")
+    metrics.transferEnded(.done(file), .get, bytes: 70)
+    metrics.transferEnded(.failed(TransferFailure(.wrongHash, "no")), .get, bytes: 5)
+    metrics.transferEnded(.done(file), .post, bytes: 30)
+    metrics.transferEnded(.cancelled, .put, bytes: 0)
+    let lines = await Self.lines(registry, of: Names.Metric.transfersEnded)
+    #expect(lines.count == 2 + TransferFailure.Code.allCases.count)
+    #expect(
+      lines.filter { !$0.hasSuffix(" 0") } == [
+        #"baton_transfers_ended_total{outcome="cancelled",reason="none"} 1"#,
+        #"baton_transfers_ended_total{outcome="done",reason="none"} 2"#,
+        #"baton_transfers_ended_total{outcome="failed",reason="wrongHash"} 1"#,
+      ])
+    #expect(await Self.lines(registry, of: Names.Metric.transferReceived) == ["\(Names.Metric.transferReceived) 75"])
+    #expect(await Self.lines(registry, of: Names.Metric.transferSent) == ["\(Names.Metric.transferSent) 30"])
+    var gauges = CoordinatorGauges()
+    gauges.transfers = [.running: 2]
+    registry.collect { [gauges] in metrics.families(of: gauges) }
+    #expect(
+      await Self.lines(registry, of: Names.Metric.transfers) == [
+        #"baton_transfers{state="running"} 2"#, #"baton_transfers{state="waiting"} 0"#,
+      ])
+  }
+
+  @Test("The transfers that have not ended are those of connected hosts, until they end or are released")
+  func openTransfers() {
+    var desk = TransferDesk()
+    let (alpha, beta) = (SessionID(1), SessionID(2))
+    func status(_ request: Int64, _ state: TransferState) -> TransferStatus {
+      TransferStatus(
+        key: TransferKey(request: RequestID(request), index: 0), state: state, orderedAt: Timestamp(nanoseconds: 1))
+    }
+    let running = [1, 2, 3].map { status($0, .running) }
+    _ = desk.note(TransferReport(statuses: running + [status(4, .waiting(.turn, until: nil))]), from: alpha)
+    _ = desk.note(TransferReport(statuses: [status(5, .running)]), from: beta)
+    #expect(desk.stages == [.running: 4, .waiting: 1])
+    _ = desk.note(TransferReport(statuses: [status(1, .ended(.cancelled))], released: [RequestID(2)]), from: alpha)
+    #expect(desk.stages == [.running: 2, .waiting: 1])
+    desk.forget(alpha)
+    #expect(desk.stages == [.running: 1])
+  }
+
   @Test("The last success counts, and a definition whose successes are not known is asked for")
   func successes() async {
     let (registry, metrics) = Self.world(definitions: 1)

@@ -97,6 +97,64 @@ struct SpanTests {
     #expect(second.attribute(Names.Attribute.launch) == 2)
   }
 
+  /// Transfer 2 of the request.
+  static func transfer(_ end: TransferEnd, _ change: (inout TransferStatus) -> Void = { _ in }) -> SpanSource {
+    source(.transfer, launch: 2) {
+      var status = TransferStatus(
+        key: TransferKey(request: $0.key.request, index: 2), state: .ended(end), bytes: 70, attempts: 3,
+        resumedFrom: 40, httpStatus: 206, orderedAt: begin + .seconds(1), endedAt: begin + .seconds(9))
+      change(&status)
+      $0.transfer = SpanSource.EndedTransfer(
+        Transfer(url: "https://files.example.com/a?signature=secret", to: "a", group: "tables"), status,
+        on: HostName("a"))
+    }
+  }
+
+  @Test("a transfer tells how it went, and nothing of its address but the server")
+  func transfers() throws {
+    let span = try #require(spans(Self.transfer(.done(TransferredFile(path: "/f/a", bytes: 70, sha256: "")))).first)
+    #expect(span.name == "transfer com.a.*" && span.kind == .client && span.parent == Desk.trace.spanID)
+    #expect(span.start == Self.begin + .seconds(1) && span.end == Self.begin + .seconds(9))
+    #expect(span.status == .unset && span.attribute(Names.Attribute.transferOutcome) == "done")
+    #expect(span.attribute(Names.Attribute.transfer) == 2 && span.attribute(Names.Attribute.transferGroup) == "tables")
+    #expect(
+      span.attribute(Names.Attribute.transferBytes) == 70 && span.attribute(Names.Attribute.transferAttempts) == 3)
+    #expect(span.attribute(Names.Attribute.transferResumedFrom) == 40)
+    #expect(span.attribute(Names.Attribute.httpStatus) == 206 && span.attribute(Names.Attribute.httpMethod) == "GET")
+    #expect(span.attribute(Names.Attribute.server) == "files.example.com")
+    #expect(!"\(span)".contains("secret"))
+    let failed = try #require(spans(Self.transfer(.failed(TransferFailure(.wrongHash, "another file")))).first)
+    #expect(failed.status == .error("another file") && failed.attribute(Names.Attribute.errorType) == "wrongHash")
+    let cancelled = try #require(spans(Self.transfer(.cancelled)).first)
+    #expect(cancelled.status == .unset && cancelled.id == span.id)
+  }
+
+  @Test("a transfer on a host with a clock that is late does not begin before its request")
+  func lateClock() throws {
+    let source = Self.transfer(.cancelled) {
+      $0.orderedAt = Self.begin + .seconds(-60)
+      $0.endedAt = nil
+    }
+    let span = try #require(spans(source).first)
+    #expect(span.start == Self.begin && span.end == Self.begin)
+  }
+
+  @Test("a launch links to the transfers that started it, behind the launch before it")
+  func linksToTransfers() throws {
+    var source = Self.launch(.finished, number: 2)
+    source.startedBy = [SpanSource.TransferSpanMark(number: 2, orderedAt: Self.begin + .seconds(1))]
+    let transfer = try #require(spans(Self.transfer(.cancelled)).first)
+    #expect(spans(source)[1].links.map(\.span) == [Desk.trace.spanID, transfer.id])
+    let others = [1, 2, 3].flatMap { number in
+      [0, 1].map { second in
+        var source = Self.launch(.finished)
+        source.startedBy = [SpanSource.TransferSpanMark(number: number, orderedAt: Self.begin + .seconds(second))]
+        return spans(source)[1].links[0].span
+      }
+    }
+    #expect(Set(others).count == 6, "the transfers of a request, and those of its retry")
+  }
+
   @Test(
     "a completion is an error exactly if the request failed", arguments: [RequestState.succeeded, .failed, .cancelled])
   func completion(state: RequestState) {

@@ -25,6 +25,8 @@ import Testing
       MetricLabel("definition", "com.example.photos.*"), MetricLabel("outcome", "expired"),
       MetricLabel("reason", "hostBusy"),
     ],
+    Names.Metric.transfers: [MetricLabel("state", "running")],
+    Names.Metric.transfersEnded: [MetricLabel("outcome", "failed"), MetricLabel("reason", "wrongHash")],
     Names.Metric.spansDropped: [MetricLabel("reason", "full")],
     Names.Metric.seriesRefused: [MetricLabel("metric", "other")],
     Names.Metric.buildInfo: [MetricLabel("version", "1.0.0")],

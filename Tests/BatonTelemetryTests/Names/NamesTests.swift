@@ -7,7 +7,7 @@ import Testing
     arguments: [
       (.submit, "submit index", .producer), (.wait, "wait index", .internal), (.launch, "launch index", .consumer),
       (.run, "run index", .internal), (.batch, "batch index", .internal), (.expire, "expire index", .internal),
-      (.complete, "complete index", .internal),
+      (.complete, "complete index", .internal), (.transfer, "transfer index", .client),
     ] as [(Names.Span, String, SpanKind)])
   func `a span has the definition after its name, and a fixed kind`(span: Names.Span, name: String, kind: SpanKind) {
     #expect(span.name(of: "index") == name)

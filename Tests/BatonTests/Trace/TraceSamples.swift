@@ -80,6 +80,22 @@ struct TraceSample {
     return id
   }
 
+  mutating func transfer(
+    _ start: Double, _ end: Double, _ number: Int64, bytes: Int64 = 0, attempts: Int64 = 1, resumedFrom: Int64 = 0,
+    error: String? = nil
+  ) {
+    add(
+      .transfer, start, end,
+      [
+        Attribute(Names.Attribute.transfer, .int(number)), Attribute(Names.Attribute.host, "anna"),
+        Attribute(Names.Attribute.transferBytes, .int(bytes)),
+        Attribute(Names.Attribute.transferAttempts, .int(attempts)),
+        Attribute(Names.Attribute.transferResumedFrom, .int(resumedFrom)),
+        Attribute(Names.Attribute.transferOutcome, .string(error == nil ? "done" : "failed")),
+      ])
+    if let error { spans[spans.count - 1].status = .error(error) }
+  }
+
   mutating func expire(_ start: Double, _ end: Double?, of launch: SpanID, _ reason: String, isGraceful: Bool? = true) {
     var attributes = [
       Attribute(Names.Attribute.expiryReason, .string(reason)), Attribute(Names.Attribute.expiryDeadline, 30.0),
@@ -106,6 +122,14 @@ extension TraceSample {
     sample.wait(850.5, 852, [("needsExternalPower", 850.5, 852)])
     sample.launch(852, 943.5, on: "ben", .finished, batches: 12)
     sample.complete(943.5, .succeeded)
+  }
+
+  /// A request that waited for two files, of which one could not be fetched.
+  static let transfers = made { sample in
+    sample.transfer(0.5, 600, 0, bytes: 1_048_576, attempts: 3, resumedFrom: 524_288)
+    sample.transfer(0.5, 30, 1, error: "https://example.com/b: status 404 (Not Found)")
+    sample.launch(600, 620, on: "anna", .finished)
+    sample.complete(620, .succeeded)
   }
 
   static let running = made { sample in

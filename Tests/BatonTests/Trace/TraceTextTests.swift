@@ -16,7 +16,8 @@ import Testing
   static let samples: [String: RequestTrace] = [
     "slow": TraceSample.slow, "running": TraceSample.running, "waiting": TraceSample.waiting,
     "scheduled": TraceSample.scheduled, "failed": TraceSample.failed, "long": TraceSample.long,
-    "divided": TraceSample.divided(shards: 64, lanes: 8), "shards": TraceSample.divided(shards: 6, lanes: 3),
+    "transfers": TraceSample.transfers, "divided": TraceSample.divided(shards: 64, lanes: 8),
+    "shards": TraceSample.divided(shards: 6, lanes: 3),
   ]
 
   @Test(arguments: samples.keys.sorted()) func `a trace is golden`(name: String) throws {

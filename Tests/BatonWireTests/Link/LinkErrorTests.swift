@@ -1,4 +1,6 @@
 import ContractRows
+import Foundation
+import GRPCCore
 import Testing
 
 @testable import BatonWire
@@ -35,5 +37,36 @@ import Testing
     }
     #expect(error?.code == .notPermitted)
     #expect(error?.description.contains("baton login") == true)
+  }
+
+  @Test func `a coordinator that ends before the first call is one that does not answer`() async throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/baton-link-" + UUID().uuidString.prefix(8)
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let listener = try listening(at: "\(folder)/\(Self.endpoint.port).sock")
+    defer { close(listener) }
+    let token = try TokenFile.own(dataFolder: folder)
+    try TokenFile.publish(token, port: Self.endpoint.port, in: folder)
+    let error = await #expect(throws: LinkError.self) {
+      try await CoordinatorClient.withClient(Self.endpoint, tokenFile: nil, folders: RuntimeFolders(paths: [folder])) {
+        _, _ in throw RuntimeError(code: .clientIsStopped, message: "what gRPC throws then")
+      }
+    }
+    #expect(error?.code == .unreachable)
+  }
+
+  private func listening(at path: String) throws -> Int32 {
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(bound == 0 && listen(listener, 1) == 0)
+    return listener
   }
 }

@@ -110,12 +110,13 @@ package struct StoreScenario {
 
   mutating func claim(
     _ definition: DefinitionID, _ priority: Priority = .background, places: Int = 1, on host: HostName = host,
-    _ process: Incarnation = process, history: WaitHistory? = nil, principals: [PrincipalPattern]? = nil
+    _ process: Incarnation = process, history: WaitHistory? = nil, principals: [PrincipalPattern]? = nil,
+    isOutOfRoom: Bool = false
   ) async throws -> ClaimAnswer {
     let wanted = (0..<places).map { _ in Claim.Place(gpus: [], spanID: drawSpan()) }
     let claim = Claim(
       requirementClass: RequirementClass(definition: definition, priority: priority), lease: lease(host, process),
-      places: wanted, history: history, principals: principals)
+      places: wanted, history: history, principals: principals, isOutOfRoom: isOutOfRoom)
     return try require(try await store.claim([claim], at: now).first, "claim's answer")
   }
 

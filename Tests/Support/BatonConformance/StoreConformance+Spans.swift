@@ -89,6 +89,49 @@ extension StoreConformance {
         after.filter { $0.key.parts == .wait }.map { $0.waitEvents.map(\.name) }, [["poked"], ["retried", "suspect"]],
         "what was noted while it waited")
     },
+    spanCase("a transfer has a span when it has ended, and the launch that is told of it first is linked to it") { s in
+      let (definition, request) = try await s.waiting(for: ["a", "b"])
+      try await s.transferEnds(request, 0)
+      try expect(try await s.sources(of: request, .transfer).map(\.key.launch), [0], "those that have ended")
+      try await s.transferEnds(request, 0)
+      try await s.transferEnds(request, 1, .cancelled)
+      let sources = try await s.sources(of: request, .transfer)
+      try expect(sources.map(\.key.launch), [0, 1], "both")
+      try expect(sources.map(\.transfer?.host), [StoreScenario.host, StoreScenario.host], "where")
+      try expect(sources.map(\.transfer?.status.state), [.ended(.done(StoreScenario.file)), .ended(.cancelled)], "how")
+      try expect(sources[1].transfer?.transfer.url, "https://example.com/b", "what")
+      _ = try await s.store.promote(at: s.now, limit: 10)
+      try await s.end(try await s.start(definition), .expired(.draining))
+      // The second launch is told of them again, because the first one has committed nothing.
+      let second = try await s.start(definition)
+      let first = try await s.sources(of: request, .launch)
+      try expect(first.map { $0.startedBy.map(\.number) }, [[0, 1]], "what started the first launch")
+      try expect(try await s.sources(of: request, .transfer), sources, "what is said of the transfers")
+      try await s.end(second)
+      let launches = try await s.sources(of: request, .launch)
+      try expect(launches.map { $0.startedBy.map(\.number) }, [[0, 1], []], "what started each launch")
+      try expect(launches[0], first[0], "what is said of the first launch")
+      let shown = try await s.store.spans(of: request).filter { $0.key.parts == .transfer }
+      try expect(shown, sources, "what people are shown")
+      try await s.store.confirmSpans(sources.map(\.key))
+      try expect(try await s.sources(of: request, .transfer), [], "what waits to be sent")
+    },
+    spanCase("transfers that a retry drops leave no spans to be sent") { s in
+      let (definition, request) = try await s.waiting(for: ["a"])
+      try await s.transferEnds(request, 0)
+      _ = try await s.store.promote(at: s.now, limit: 10)
+      for _ in 0..<2 {
+        s.advance(.seconds(100))
+        _ = try await s.store.promote(at: s.now, limit: 10)
+        try await s.end(try await s.start(definition), .failed("no"))
+      }
+      _ = try await s.store.retry(request, skipping: .nothing, as: nil, at: s.now)
+      try expect(try await s.sources(of: request, .transfer), [], "after the retry")
+      _ = try await s.store.noteTransfers(TransferReport(released: [request]), from: StoreScenario.worker, at: s.now)
+      _ = try await s.claim(definition)
+      try await s.transferEnds(request, 0)
+      try expect(try await s.sources(of: request, .transfer).map(\.key.launch), [0], "of the new transfer")
+    },
     spanCase("what is said of a submission does not change with one that takes its place") { s in
       let first = try await s.define("com.*").id
       try await s.submit("com.a", to: first) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }

@@ -56,7 +56,7 @@ package struct StoreConformance {
     definitions + submitting + waiting + failing + clocks + dates + repeating + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
     + using + cancelling + retrying + redefining + reading + explaining + retention + spans + receipts + workers
-    + identities + operators + spreading + spreadRules + histories + namespaces
+    + identities + operators + spreading + spreadRules + histories + namespaces + transfers
 }
 
 /// Throws a violation unless both values are equal.

@@ -266,7 +266,7 @@ extension Journal {
         requests[launch.request]?.open != launch, .outcome, "the ending of \(launch) is acknowledged, and it is live")
     case .expire(let launch, let reason): try checkCause(of: reason, launch)
     case .welcome, .definition, .unusableDefinition, .launch, .heartbeatAnswered, .withdraw, .refuse, .itemsCommitted,
-      .items, .simulate, .receipt, .refused:
+      .items, .simulate, .receipt, .refused, .transfers:
       break
     }
   }

@@ -5,7 +5,7 @@ import BatonModel
 struct SimulateCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Try out launches, expiries and conditions on the real fleet.",
+    abstract: "Try out launches, expiries, conditions and transfers on the real fleet.",
     discussion: """
       What it does is real: commands run, batches are committed, hosts act on the conditions. It is marked as simulated \
       wherever it is shown, and counts towards no quarantine.
@@ -14,8 +14,12 @@ struct SimulateCommand: AsyncParsableCommand, Sendable {
         baton simulate launch com.example.report
         baton simulate expire com.example.report --reason batteryLow
         baton simulate conditions alpha --power battery --battery 15 --for 5m
+        baton simulate transfer 42/0 --interrupt
       """,
-    subcommands: [SimulateLaunchCommand.self, SimulateExpireCommand.self, SimulateConditionsCommand.self])
+    subcommands: [
+      SimulateLaunchCommand.self, SimulateExpireCommand.self, SimulateConditionsCommand.self,
+      SimulateTransferCommand.self,
+    ])
 
   /// Checks what chooses the requests of a simulation.
   static func check(

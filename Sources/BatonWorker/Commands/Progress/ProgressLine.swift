@@ -7,8 +7,8 @@ import BatonModel
 #endif
 
 /// One line that a command with its own cursor wrote to `BATON_PROGRESS_FD`. It is a JSON object with any of these
-/// keys: `checkpoint` (any value), `completed` and `total` (whole numbers), `subtitle`, and `result` (the result of a
-/// refresh).
+/// keys: `checkpoint` (any value), `completed` and `total` (whole numbers), `subtitle`, `result` (the result of a
+/// refresh), and `transfers` (a list).
 struct ProgressLine: Hashable, Sendable {
   /// The value's bytes as the command wrote them. `nil` keeps the last cursor.
   var checkpoint: [UInt8]?
@@ -16,18 +16,48 @@ struct ProgressLine: Hashable, Sendable {
   var total: Int64?
   var subtitle: String?
   var result: RefreshResult?
+  /// Transfers that the command adds. They are stored with the line.
+  var transfers: [Transfer] = []
 
   /// The longest line in bytes: the largest checkpoint plus room for the other keys.
   static let maximumBytes = Checkpoint.maximumCursorBytes + (64 << 10)
+
+  /// The most transfers of one line.
+  static let mostTransfers = 1_000
+
+  /// A transfer as a command writes it, with the keys of the job file.
+  private struct AddedTransfer: Decodable {
+    var url: String
+    var to: String?
+    var method: Transfer.Method?
+    var file: String?
+    var sha256: String?
+    var size: Int64?
+    var group: String?
+    var discretionary: Bool?
+    var network: NetworkRequirement?
+    var allowsConstrained: Bool?
+    var shared: Bool?
+
+    var transfer: Transfer {
+      let method = method ?? .get
+      let name = WebAddress(url)?.path.prefix { $0 != "?" }.split(separator: "/").last.map(String.init)
+      return Transfer(
+        url: url, method: method, to: method == .get ? to ?? name : to, file: file, sha256: sha256, size: size,
+        group: group ?? Transfer.defaultGroup, isDiscretionary: discretionary ?? false, network: network ?? .any,
+        allowsConstrained: allowsConstrained ?? true, isShared: shared ?? false)
+    }
+  }
 
   private struct Fields: Decodable {
     var completed: Int64?
     var total: Int64?
     var subtitle: String?
     var result: String?
+    var transfers: [AddedTransfer]?
   }
 
-  private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle", "result"]
+  private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle", "result", "transfers"]
 
   /// - Parameter redaction: removes secrets from the subtitle and from the messages of errors.
   /// - Throws: `CommandError` with the code `.badProgress`. The message names the line.
@@ -36,8 +66,8 @@ struct ProgressLine: Hashable, Sendable {
     guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
       throw Self.problem(
         line, number,
-        "is not a JSON object in which 'completed' and 'total' are whole numbers and 'subtitle' and 'result' are "
-          + "strings"
+        "is not a JSON object in which 'completed' and 'total' are whole numbers, 'subtitle' and 'result' are strings, "
+          + "and 'transfers' is a list of objects with 'url'"
       )
     }
     let members = JSONMembers(of: bytes).members
@@ -58,6 +88,13 @@ struct ProgressLine: Hashable, Sendable {
     if let name = fields.result {
       result = RefreshResult(rawValue: name)
       if result == nil { throw Self.problem(line, number, "has a 'result' that is not newData, noData or failed") }
+    }
+    transfers = (fields.transfers ?? []).map(\.transfer)
+    if let problem = transfers.lazy.compactMap(\.problems.first).first {
+      throw Self.problem(line, number, "has a transfer that no host can carry out: \(problem)")
+    }
+    if transfers.count > Self.mostTransfers {
+      throw Self.problem(line, number, "has more than \(Self.mostTransfers) transfers; write several lines")
     }
     if (completed ?? 0) < 0 || (total ?? 0) < 0 {
       throw Self.problem(line, number, "has a negative 'completed' or 'total'")

@@ -76,11 +76,12 @@ final class ProgressPump: Sendable {
     let number = state.withLock { $0.committed } + 1
     let line = try ProgressLine(bytes, number: number, redaction: redaction)
     let last = runtime.progress
+    var commit = Commit(
+      cursor: line.checkpoint ?? last.cursor, completedUnits: line.completed ?? last.completedUnits,
+      totalUnits: line.total ?? last.totalUnits, subtitle: line.subtitle)
+    commit.transfers = line.transfers
     do {
-      try await runtime.commit(
-        Commit(
-          cursor: line.checkpoint ?? last.cursor, completedUnits: line.completed ?? last.completedUnits,
-          totalUnits: line.total ?? last.totalUnits, subtitle: line.subtitle))
+      try await runtime.commit(commit)
     } catch let error as HandlerError where error.code == .checkpointRefused {
       throw ProgressLine.problem(redaction.redacted(bytes), number, "was refused (\(error.message))")
     }
