@@ -88,7 +88,7 @@ extension TransferOrder {
 }
 
 /// Transfers: hosts are told what to carry out, and what they say is stored. Orders follow from the store's rows alone,
-/// so whatever was lost is told again.
+/// so an order that was lost is told again.
 extension Coordinator {
   /// How often the store is asked for new orders.
   private static let transferInterval = Duration.milliseconds(500)

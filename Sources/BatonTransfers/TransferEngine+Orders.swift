@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// What became of an order.
 package enum OrderAnswer: Hashable, Sendable, Codable {
-  /// The order is in the journal, and will be carried out whatever happens.
+  /// The order is in the journal, and is carried out also after a crash.
   case taken
   /// The order was not taken. The text says why; the same order may be taken later.
   case refused(String)

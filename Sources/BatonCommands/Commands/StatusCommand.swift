@@ -47,7 +47,7 @@ private struct FleetStatus: Sendable {
   private var counts: [RequestState: Int] = [:]
   private var failed: [RequestRecord]
   private var oldestReady: RequestRecord?
-  /// The definitions with ready requests that no host can run, whatever changes on the hosts.
+  /// The definitions with ready requests that no host can run, also after its conditions have changed.
   private var hostless: [DefinitionReport] = []
   private let now: Timestamp
 
