@@ -317,8 +317,7 @@ let package = Package(
       name: "BatonTransfersTests",
       dependencies: [
         "BatonBase", "ContractRows", "FalseServer", "BatonModel", "BatonProcess", "BatonHost", "BatonTransfers",
-        logging,
-        crypto,
+        logging, crypto, .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .testTarget(
       name: "BatonTelemetryTests",

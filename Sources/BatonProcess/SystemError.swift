@@ -6,8 +6,10 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// A call of the system failed.
     package static let failed = Code("failed")
-    /// A file is of another kind than it has to be, or another process uses it.
+    /// A file is of another kind than it has to be.
     package static let unusable = Code("unusable")
+    /// Another process uses a file. It may end soon, as one does whose supervisor was killed.
+    package static let inUse = Code("inUse")
     /// This process cannot have control groups.
     package static let noControlGroups = Code("noControlGroups")
     /// The arguments of a program are longer or more than the system accepts.

@@ -184,9 +184,11 @@ package final class TransferEngine: Sendable {
       receives: { try await self.receives(plan.key, $0) },
       flowed: { flow.offset.store($0, ordering: .relaxed) },
       advanced: { offset in
-        self.arrived(plan.key, offset)
+        self.synced(plan.key, offset)
         try await self.write(plan.key)
-      }, arrived: { self.arrived(plan.key, $0) })
+      },
+      arrived: { self.decide { core, now in core.arrived(plan.key, at: now) } },
+      synced: { self.synced(plan.key, $0) })
   }
 
   private func receives(_ key: TransferKey, _ reception: Reception) async throws {
@@ -196,7 +198,7 @@ package final class TransferEngine: Sendable {
     if state.withLock({ $0.journaled[key] ?? 0 }) > reception.from { try await write(key) }
   }
 
-  private func arrived(_ key: TransferKey, _ offset: Int64) {
+  private func synced(_ key: TransferKey, _ offset: Int64) {
     decide { [free = freeRoom(at: settings.folder)] core, now in core.advanced(key, to: offset, free: free, at: now) }
   }
 

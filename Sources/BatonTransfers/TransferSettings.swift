@@ -29,8 +29,8 @@ package struct TransferSettings: Sendable {
   package var isConstrained: Bool
   /// A file with the certificates to trust, in PEM; `nil` means those of the system.
   package var trustedCertificates: String?
-  /// After how many bytes, or how much time, what has arrived is synced and the journal names it. More than this is not
-  /// received twice after a power loss.
+  /// After how many bytes, or how much time, what has arrived is synced and the journal names it. At most about twice
+  /// this is received again after a power loss.
   package var syncBytes: Int
   package var syncInterval: Duration
 

@@ -89,6 +89,10 @@ extension WorkerSetup {
       // The status 75 says "try again": a port that is taken may be free at the next start.
       StandardError.say("baton-worker: \(error)")
       return error.code == .notPermitted ? 77 : 75
+    } catch let error as SystemError where error.code == .inUse {
+      // The worker of a supervisor that was killed may still end.
+      StandardError.say("baton-worker: \(error)")
+      return 75
     } catch {
       StandardError.say("baton-worker: \(error)")
       return 78

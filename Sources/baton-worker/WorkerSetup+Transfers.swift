@@ -31,8 +31,8 @@ extension WorkerSetup {
           gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
       try await group.run()
       return SupervisedProcess.untilNextStart
-    } catch let error as SystemError where error.code == .unusable {
-      // A process that its killed supervisor left may still end: another start may succeed.
+    } catch let error as SystemError where error.code == .inUse {
+      // Another start may succeed.
       StandardError.say("baton-worker: transfers: \(error)")
       return SupervisedProcess.untilNextStart
     } catch {

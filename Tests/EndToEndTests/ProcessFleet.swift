@@ -265,5 +265,6 @@ struct Shown: Decodable {
   var state: String
   var launches: Int
   var completedUnits: Int
+  var eligibleAt: String?
   var launchHistory: [Launch]
 }

@@ -73,6 +73,7 @@ extension EndToEnd {
       var state: String
       var bytes: Int?
       var waitsFor: String?
+      var endedAt: String?
     }
 
     private func submit(_ job: String, _ fleet: ProcessFleet) async throws {
@@ -259,6 +260,54 @@ extension EndToEnd {
       }
       let gaps = zip(starts.dropFirst(), starts).map { ($0 - $1) / 1_000_000 }
       #expect(gaps[0] >= 1000 && gaps[1] >= 2000 && gaps[2] >= 4000, "in milliseconds: \(gaps)")
+      try await waitForEnd(fleet)
+      await files.stop()
+    }
+
+    @Test("after a quiet period the delay before the next launch begins again", .contract(40.2))
+    func quietPeriod() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      // The third launch's file comes only after the quiet period.
+      let files = try await Files(
+        ["/data.bin": Self.data, "/late.bin": Self.data], turns: ["/late.bin": [(0, .silence)]])
+      try await fleet.startCoordinator(adding: ["BATON_LIMITS_TRANSFER_QUIET": "5s"])
+      try await fleet.startWorker("alpha")
+      let add =
+        #"U=$URL; if [ $BATON_LAUNCH = 3 ]; then U=$LATE; fi; "#
+        + #"printf \"{\\\"checkpoint\\\": $BATON_LAUNCH, \\\"transfers\\\": [{\\\"url\\\": \\\"$U\\\", "#
+        + #"\\\"to\\\": \\\"n$BATON_LAUNCH\\\"}]}\\n\" >&$BATON_PROGRESS_FD"#
+      try fleet.write(
+        """
+        identifier: com.example.load
+        kind: processing
+        retry: {limit: 0}
+        work:
+          command: [/bin/sh, -c, "echo $BATON_LAUNCH > $PIPE; if [ $BATON_LAUNCH -lt 5 ]; then \(add); else read _ < $GATE; fi", sh]
+          environment:
+            {PIPE: \(fleet.pipe.path), GATE: \(fleet.folder)/gate, URL: "\(files.url("/data.bin"))",
+             LATE: "\(files.url("/late.bin"))"}
+          transfers: [{url: "\(files.url("/data.bin"))"}]
+        """, to: "load.yaml")
+      mkfifo(fleet.folder + "/gate", 0o600)
+      let submitted = try await fleet.baton("submit", "-f", "load.yaml")
+      try #require(submitted.status == 0, "\(submitted.errors)")
+      for launch in 1...3 { #expect(await fleet.pipe.first { !$0.isEmpty } == "\(launch)") }
+      let third = ContinuousClock.now
+      while ContinuousClock.now - third < .seconds(6) {
+        #expect(try await fleet.show("com.example.load").launches == 3)
+        try Task.checkCancellation()
+      }
+      files.goOn()
+      for launch in 4...5 { #expect(await fleet.pipe.first { !$0.isEmpty } == "\(launch)") }
+      // Without the quiet period the fifth launch would have been due 8 s after its file had come, and not 1 s.
+      let last = try #require(try await rows(fleet) { $0.count == 5 }.last?.endedAt)
+      let due = try #require(try await fleet.show("com.example.load").eligibleAt)
+      let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+      let delay = try format.parse(due).timeIntervalSince(format.parse(last))
+      #expect(delay < 7, "it was due \(delay) s after its file had come")
+      let gate = try #require(FileHandle(forWritingAtPath: fleet.folder + "/gate"))
+      try gate.write(contentsOf: Data("go\n".utf8))
       try await waitForEnd(fleet)
       await files.stop()
     }

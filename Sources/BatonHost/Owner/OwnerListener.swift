@@ -64,7 +64,7 @@ struct OwnerListener: Sendable {
     guard let socket = UnixSocket.make() else { throw SystemCall.failure("cannot make a socket for", path) }
     guard socket.connect(to: path) == ECONNREFUSED else {
       throw SystemError(
-        .unusable, "another worker listens on \(path): give this worker another 'name', or another 'ownerSocket'")
+        .inUse, "another worker listens on \(path): give this worker another 'name', or another 'ownerSocket'")
     }
     if FileIdentity(of: path) == found { unlink(path) }
   }

@@ -66,9 +66,15 @@ package enum SystemCall {
 
   /// - Parameter path: named in the message of an error.
   package static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws {
+    try bytes.withUnsafeBytes { try write($0, to: descriptor, path: path) }
+  }
+
+  /// - Parameter path: named in the message of an error.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, path: String) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
+      let part = UnsafeRawBufferPointer(rebasing: rest)
+      let count = writeBytes(descriptor, part.baseAddress, part.count)
       if count < 0 && errno != EINTR { throw failure("cannot write", path) }
       rest = rest.dropFirst(max(0, count))
     }

@@ -11,6 +11,8 @@ package struct TransferLife: Hashable, Sendable {
     case connecting
     /// Bytes flow.
     case flowing
+    /// All bytes have arrived. They are being synced, checked and named.
+    case finishing
     /// The attempt has been asked to stop, and has not stopped yet.
     case stopping(Stop)
     /// The end is decided, and is being written to the journal.
@@ -57,10 +59,13 @@ package struct TransferLife: Hashable, Sendable {
   /// Whether an attempt runs.
   package var isRunning: Bool {
     switch phase {
-    case .connecting, .flowing, .stopping: true
+    case .connecting, .flowing, .finishing, .stopping: true
     case .waiting, .backingOff, .settling, .ended: false
     }
   }
+
+  /// Whether an attempt runs that needs its server no more.
+  package var hasArrived: Bool { phase == .finishing }
 
   package var hasEnded: Bool {
     if case .ended = phase { true } else { false }
@@ -70,7 +75,7 @@ package struct TransferLife: Hashable, Sendable {
   package var isSettled: Bool {
     switch phase {
     case .settling, .ended: true
-    case .waiting, .backingOff, .connecting, .flowing, .stopping: false
+    case .waiting, .backingOff, .connecting, .flowing, .finishing, .stopping: false
     }
   }
 
@@ -81,7 +86,7 @@ package struct TransferLife: Hashable, Sendable {
     case .backingOff(_, let until, _): min(until, deadline)
     case .waiting(.earliestBeginDate):
       min(transfer.earliestBeginDate.map { now.instant + ($0 - now.date) } ?? deadline, deadline)
-    case .waiting, .connecting, .flowing: deadline
+    case .waiting, .connecting, .flowing, .finishing: deadline
     }
   }
 
@@ -94,7 +99,7 @@ package struct TransferLife: Hashable, Sendable {
     guard transfer.method == .get else { return 0 }
     return switch phase {
     case .ended: 0
-    case .connecting, .flowing, .stopping: need
+    case .connecting, .flowing, .finishing, .stopping: need
     // The bytes are there until the end is in the journal.
     case .waiting, .backingOff, .settling: record.offset > 0 ? need : 0
     }
@@ -135,6 +140,9 @@ package struct TransferLife: Hashable, Sendable {
     live = offset
   }
 
+  /// All bytes of the file have arrived.
+  package mutating func arrived() { if case .flowing = phase { phase = .finishing } }
+
   private mutating func measure(_ offset: Int64, at now: Instant) {
     guard let sample, now - sample.at >= .milliseconds(100) else { return }
     rate = Int64(Double(max(offset - sample.bytes, 0)) / (Double((now - sample.at).nanoseconds) / 1e9))
@@ -144,7 +152,7 @@ package struct TransferLife: Hashable, Sendable {
   /// The bytes before `offset` are there; those of a download are synced.
   package mutating func advanced(to offset: Int64, at now: Instant) {
     switch phase {
-    case .flowing, .stopping: break
+    case .flowing, .finishing, .stopping: break
     case .waiting, .backingOff, .connecting, .settling, .ended: return
     }
     measure(offset, at: now)
@@ -252,7 +260,7 @@ package struct TransferLife: Hashable, Sendable {
     switch phase {
     case .waiting(let wait): .waiting(wait, until: wait == .earliestBeginDate ? transfer.earliestBeginDate : nil)
     case .backingOff(let wait, _, let date): .waiting(wait, until: date)
-    case .connecting, .flowing, .stopping, .settling: .running
+    case .connecting, .flowing, .finishing, .stopping, .settling: .running
     case .ended(let end): .ended(end)
     }
   }

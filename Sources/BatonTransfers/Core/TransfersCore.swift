@@ -27,6 +27,8 @@ package struct TransfersCore: Sendable {
   package private(set) var lives: [TransferKey: TransferLife] = [:]
   private var queue = TransferQueue()
   private var running: Set<TransferKey> = []
+  /// Those of `running` that still need their server.
+  private var connected: Set<TransferKey> = []
   /// The bytes of the files that are kept for each request.
   private var kept: [RequestID: Int64]
   /// The bytes of the quota that are used: by files that are kept, and by downloads that have begun.
@@ -75,6 +77,7 @@ package struct TransfersCore: Sendable {
     claimed += life.claim
     lives[key] = life
     if life.isRunning { running.insert(key) } else { running.remove(key) }
+    if life.isRunning, !life.hasArrived { connected.insert(key) } else { connected.remove(key) }
     if let time = life.nextTime(at: now) { wakesAt = min(wakesAt, time) }
     changed(key)
   }
@@ -92,7 +95,7 @@ package struct TransfersCore: Sendable {
   package mutating func cancel(_ key: TransferKey, at now: Now) -> [Effect] {
     guard let life = lives[key] else { return [] }
     switch life.phase {
-    case .connecting, .flowing, .stopping:
+    case .connecting, .flowing, .finishing, .stopping:
       update(key, at: now) { $0.stop(.cancelled) }
       return [.stop(key)]
     case .waiting, .backingOff: return settle(key, .cancelled, at: now)
@@ -167,6 +170,12 @@ package struct TransfersCore: Sendable {
     return []
   }
 
+  /// All bytes of the file have arrived.
+  package mutating func arrived(_ key: TransferKey, at now: Now) -> [Effect] {
+    update(key, at: now) { $0.arrived() }
+    return starts(at: now)
+  }
+
   package mutating func advanced(_ key: TransferKey, to offset: Int64, free: Int64, at now: Now) -> [Effect] {
     self.free = free
     update(key, at: now) { $0.advanced(to: offset, at: now.instant) }
@@ -225,7 +234,7 @@ package struct TransfersCore: Sendable {
     queue.dropFirst { lives[$0]?.isSettled ?? true }
     var effects: [Effect] = []
     for index in queue.indices {
-      if !everyone, running.count >= limits.atOnce { break }
+      if !everyone, !hasPlace { break }
       effects += consider(queue[index], at: now)
     }
     return effects
@@ -252,8 +261,12 @@ package struct TransfersCore: Sendable {
       if free < limits.minFree { return .room }
       if claimed - life.claim + life.need > limits.quota { return .quota }
     }
-    return running.count < limits.atOnce ? nil : .turn
+    return hasPlace ? nil : .turn
   }
+
+  /// Whether one more may begin. A transfer whose bytes have all arrived leaves its place to the next one while the disk
+  /// works; at most as many wait for the disk as there are places.
+  private var hasPlace: Bool { connected.count < limits.atOnce && running.count < 2 * limits.atOnce }
 
   // MARK: Room
 

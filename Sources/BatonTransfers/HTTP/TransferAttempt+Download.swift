@@ -11,7 +11,9 @@ extension TransferAttempt {
   func download() async throws -> AttemptEnd {
     let places = try await onOwnThread { try self.places() }
     if let end = try await onOwnThread({ try endBefore(places) }) { return end }
-    let file = try await onOwnThread { [self] in try PartialFile(places.part, journal) }
+    let file = try await onOwnThread { [self] in
+      try PartialFile(places.part, journal, syncBytes: rules.settings.syncBytes)
+    }
     // What is there is read for its hash before the server is asked: afterwards the server would have to wait.
     if plan.offset > 0 { try await file.begin(at: plan.offset) }
     if plan.offset > 0, plan.offset == plan.total { return try await finish(file, places, isWhole: false) }
@@ -69,45 +71,47 @@ extension TransferAttempt {
   private func receive(
     _ body: HTTPClientResponse.Body, _ reception: Reception, into file: PartialFile, from address: WebAddress
   ) async throws -> AttemptEnd? {
-    var (offset, unsynced, chunk) = (reception.from, 0, [UInt8]())
-    var synced = clocks.instant()
     do {
-      for try await buffer in body {
-        offset += Int64(buffer.readableBytes)
-        if let end = tooLong(offset, reception, address) { return end }
-        chunk += buffer.readableBytesView
-        reports.flowed(offset)
-        if chunk.count >= PartialFile.chunkBytes {
-          unsynced += chunk.count
-          try await file.append(chunk)
-          chunk = []
+      let end = try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          await file.keepSynced(every: rules.settings.syncInterval, clocks, advanced: reports.advanced)
         }
-        if unsynced + chunk.count >= rules.settings.syncBytes
-          || clocks.instant() - synced >= rules.settings.syncInterval
-        {
-          try await file.append(chunk)
-          (unsynced, chunk, synced) = (0, [], clocks.instant())
-          silence.hold()
-          try await reports.advanced(try await file.sync())
-        }
-        silence.broken()
-        try await rate.pay(buffer.readableBytes, silence)
+        defer { group.cancelAll() }
+        return try await append(body, reception, to: file, from: address)
       }
+      if let end { return end }
     } catch let error as SystemError {
       throw error
     } catch {
       // What has arrived is kept, so that the next attempt goes on behind it.
-      try await file.append(chunk)
       try await reports.advanced(try await file.sync())
       return Task.isCancelled ? .stopped : WebClient.end(error, address)
     }
-    try await file.append(chunk)
+    silence.hold()
     let length = try await file.sync()
     if let total = reception.total, length < total {
       try await reports.advanced(length)
       return .interrupted("\(address.origin) closed the connection after \(length) of \(total) bytes")
     }
-    reports.arrived(length)
+    reports.synced(length)
+    return nil
+  }
+
+  private func append(
+    _ body: HTTPClientResponse.Body, _ reception: Reception, to file: PartialFile, from address: WebAddress
+  ) async throws -> AttemptEnd? {
+    var offset = reception.from
+    for try await buffer in body {
+      offset += Int64(buffer.readableBytes)
+      if let end = tooLong(offset, reception, address) { return end }
+      reports.flowed(offset)
+      // The disk may be slow, and nothing is expected of the connection meanwhile.
+      silence.hold()
+      try await file.append(buffer)
+      silence.broken()
+      try await rate.pay(buffer.readableBytes, silence)
+    }
+    if reception.total.map({ offset >= $0 }) ?? true { reports.arrived() }
     return nil
   }
 

@@ -15,8 +15,10 @@ struct AttemptReports: Sendable {
   var flowed: @Sendable (_ offset: Int64) -> Void
   /// The bytes before this offset are synced, or have been sent.
   var advanced: @Sendable (_ offset: Int64) async throws -> Void
+  /// All bytes have arrived. The server has nothing more to do; the disk has.
+  var arrived: @Sendable () -> Void
   /// All bytes of the file are synced, and its end follows at once. The journal need not have that: it gets the end.
-  var arrived: @Sendable (_ length: Int64) -> Void
+  var synced: @Sendable (_ length: Int64) -> Void
 }
 
 /// One attempt to fetch or send a file.

@@ -34,7 +34,7 @@ package final class TransferJournal: Sendable {
     lock = OpenFile(try SystemCall.open(folder + "/lock", O_RDWR | O_CREAT))
     guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw SystemError(
-        .unusable, "another process has the transfers in \(folder): end it, or choose another data folder", cause: errno
+        .inUse, "another process has the transfers in \(folder): end it, or choose another data folder", cause: errno
       )
     }
     for name in ["records", "parts", "files"] { try SystemCall.makeFolders(folder + "/" + name) }

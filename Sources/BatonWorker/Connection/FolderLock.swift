@@ -1,11 +1,13 @@
 import BatonBase
+import BatonProcess
 
 /// Locks a data folder, so that no second worker uses it: a second worker would take the commands of the first for
 /// leftovers and kill them. The lock is held as long as this value, or until the process ends.
 struct FolderLock: ~Copyable {
   private let file: Int32
 
-  /// Locks the folder. Throws `WorkerError` if it cannot be written, or if another worker holds the lock.
+  /// Locks the folder. Throws `WorkerError` if it cannot be written, and `SystemError` with `.inUse` if another worker
+  /// holds the lock.
   init(folder: String) throws {
     let path = folder + "/worker.lock"
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -14,7 +16,7 @@ struct FolderLock: ~Copyable {
     }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       close(file)
-      throw WorkerError("another worker uses the data folder \(folder): give this one another --data")
+      throw SystemError(.inUse, "another worker uses the data folder \(folder): give this one another --data")
     }
   }
 

@@ -33,7 +33,7 @@ struct CoordinatorSetup {
   static let keys = [
     "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.ageAfter",
     "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter",
-    "limits.useHalfLife", "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter",
+    "limits.transferQuiet", "limits.useHalfLife", "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter",
     "namespaces", "operators",
     "permittedIdentifiers", "placement", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins",
     "rates.rejoins", "rates.submissions", "retention.conditions", "retention.count", "retention.ended",
@@ -130,6 +130,7 @@ struct CoordinatorSetup {
       file.number("limits.pendingPerDefinition", in: 1...100_000_000) ?? limits.pendingPerDefinition
     limits.checkpointBytes = file.number("limits.checkpointBytes", in: 256...(1 << 20)) ?? limits.checkpointBytes
     limits.waitingWrites = file.number("limits.waitingWrites", in: 64...1_000_000) ?? limits.waitingWrites
+    limits.transferLaunches.quiet = file.duration("limits.transferQuiet") ?? limits.transferLaunches.quiet
     let losses = limits.losses
     limits.losses.quarantineAfter =
       file.number("losses.quarantineAfter", in: 1...100) ?? losses.quarantineAfter

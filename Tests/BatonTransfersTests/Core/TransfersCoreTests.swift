@@ -60,6 +60,21 @@ import Testing
     #expect(core.settled(key(1), at: Samples.start) == [])
   }
 
+  @Test func `the next one begins while the disk works for those that have arrived, which are as many at most`() {
+    var core = core(quota: 100_000)
+    #expect((0..<6).flatMap { started(order(&core, Samples.get, $0)) } == [0, 1])
+    for (arrives, begins) in [(0, [2]), (1, [3]), (2, []), (3, [])] {
+      #expect(receives(&core, arrives, total: 100) == [])
+      #expect(started(core.arrived(key(arrives), at: Samples.start)) == begins)
+    }
+    #expect(wait(core, 4) == .turn)
+    #expect(started(core.attemptEnded(key(2), .finished(Samples.file()), at: Samples.start)) == [4])
+    // One whose file turns out to be wrong, or whose attempt is asked to stop, ends as any other.
+    #expect(core.lives[key(0)]?.status.state == .running)
+    #expect(core.cancel(key(0), at: Samples.start) == [.stop(key(0))])
+    #expect(settled(core.attemptEnded(key(0), .stopped, at: Samples.start)) == .cancelled)
+  }
+
   @Test func `the order of orders is kept after a restart`() {
     let records = (0..<3).map { Samples.record(Samples.get, $0, at: Samples.now(Double(3 - $0))) }
     var core = core(records: records)

@@ -3,6 +3,7 @@ import BatonModel
 import BatonProcess
 import FalseServer
 import Foundation
+import NIOCore
 import Testing
 
 @testable import BatonTransfers
@@ -162,8 +163,8 @@ import Testing
   @Test func `a full disk is told from other errors`() async throws {
     guard SystemCall.exists("/dev/full") else { return }
     let journal = try TransferJournal(folder: place.path("full"))
-    let full = PartialFile(OpenFile(try SystemCall.open("/dev/full", O_RDWR)), path: "/dev/full", journal)
-    try await full.append([1, 2, 3])
+    let full = PartialFile(OpenFile(try SystemCall.open("/dev/full", O_RDWR)), path: "/dev/full", journal, syncBytes: 1)
+    try await full.append(ByteBuffer(bytes: [1, 2, 3]))
     let error = await #expect(throws: SystemError.self) { _ = try await full.sync() }
     guard case .noRoom? = error.map({ AttemptEnd.of($0) }) else {
       Issue.record("a full disk is \(String(describing: error))")
