@@ -29,15 +29,20 @@ package final class TransferJournal: Sendable {
   /// Makes the folder and those in it, with mode 0700.
   /// - Throws: `SystemError` if a folder cannot be made, or another process uses it.
   package init(folder: String) throws {
-    try SystemCall.makeFolders(folder)
+    lock = try Self.locked(folder)
     self.folder = folder
-    lock = OpenFile(try SystemCall.open(folder + "/lock", O_RDWR | O_CREAT))
+  }
+
+  /// Makes the folders, and locks them against other processes.
+  private static func locked(_ folder: String) throws -> OpenFile {
+    try SystemCall.makeFolders(folder)
+    let lock = OpenFile(try SystemCall.open(folder + "/lock", O_RDWR | O_CREAT))
     guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw SystemError(
-        .inUse, "another process has the transfers in \(folder): end it, or choose another data folder", cause: errno
-      )
+        .inUse, "another process has the transfers in \(folder): end it, or choose another data folder", cause: errno)
     }
     for name in ["records", "parts", "files"] { try SystemCall.makeFolders(folder + "/" + name) }
+    return lock
   }
 
   package func record(of key: TransferKey) -> String { "\(folder)/records/\(key.request)-\(key.index).json" }

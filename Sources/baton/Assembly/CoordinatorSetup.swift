@@ -31,14 +31,13 @@ struct CoordinatorSetup {
   var logLevel: Logger.Level
 
   static let keys = [
-    "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.ageAfter",
-    "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter",
-    "limits.transferQuiet", "limits.useHalfLife", "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter",
-    "namespaces", "operators",
-    "permittedIdentifiers", "placement", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins",
-    "rates.rejoins", "rates.submissions", "retention.conditions", "retention.count", "retention.ended",
-    "retention.hosts", "retention.spanCount", "retention.spans", "retention.submissions", "store", "tls.certificate",
-    "tls.key",
+    "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.ageAfter", "limits.checkpointBytes",
+    "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter", "limits.transferQuiet",
+    "limits.useHalfLife", "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter",
+    "namespaces", "operators", "permittedIdentifiers", "placement", "rates.changes", "rates.failures",
+    "rates.handshakes", "rates.joins", "rates.rejoins", "rates.submissions", "retention.conditions", "retention.count",
+    "retention.ended", "retention.hosts", "retention.spanCount", "retention.spans", "retention.submissions", "store",
+    "tls.certificate", "tls.key",
   ]
 
   /// Reads the settings.
