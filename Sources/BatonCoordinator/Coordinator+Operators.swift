@@ -59,20 +59,23 @@ extension Coordinator {
   func withUpdates(_ record: RequestRecord) async throws -> RequestRecord { try await withUpdates([record])[0] }
 
   /// The records with every time on the wall clock, and with what their running launches have reported since their last
-  /// checkpoints: to this coordinator, or to another one, which tells of it every second.
+  /// checkpoints: to this coordinator, or to another one, which tells of it every second. Hosts that this coordinator
+  /// has lost the connection to are told too.
   private func withUpdates(_ records: [RequestRecord]) async throws -> [RequestRecord] {
     let running = records.filter { $0.state == .running }
-    let (own, foreign) = state.withLock { state in
+    let now = now()
+    let (own, foreign, away) = state.withLock { state in
       (
         running.compactMap { state.core.updates[$0.lastLaunch] },
-        store.isShared ? running.filter { !state.core.hears($0.lastLaunch) } : []
+        store.isShared ? running.filter { !state.core.hears($0.lastLaunch) } : [],
+        state.core.dispatcher.hostsAway(among: running.compactMap(\.host), at: now)
       )
     }
     let others = foreign.isEmpty ? [] : try await store.updates(of: foreign.map(\.id))
     let updates = Dictionary((own + others).map { ($0.launch, $0) }, uniquingKeysWith: { $1 })
-    let moment = now().moment
     return records.map { record in
-      let record = record.onWallClock(at: moment)
+      var record = record.onWallClock(at: now.moment)
+      if record.state == .running, record.shards == nil { record.hostAway = record.host.flatMap { away[$0] } }
       return updates[record.lastLaunch].map(record.updated) ?? record
     }
   }
@@ -158,7 +161,7 @@ extension Coordinator {
     let record = try await translating {
       try await self.store.redefine(found.id, as: definition, at: self.now().moment)
     }
-    if record.state == .ready { decide { $0.core.becameReady(record) } }
+    decide { $0.core.redefined(record) }
     return try await withUpdates(record)
   }
 

@@ -99,8 +99,9 @@ package struct Explaining {
     guard record.state.isPending else { return "" }
     // Without hosts no change on a host can help; the obstacle `noHosts` says that.
     let onHost = hosts.best.map { lines(of: [$0]) } ?? []
+    if let lacking = lackOfHardware(own, onHost) { return lacking }
     // One change may take several obstacles away, and is told once.
-    let ownChanges = own.filter { !isCovered($0, by: onHost) }.map(change).unique
+    let ownChanges = own.map(change).unique
     let changes =
       ownChanges
       + onHost.map(change).unique.filter { !ownChanges.contains($0) }
@@ -112,11 +113,17 @@ package struct Explaining {
     }
   }
 
-  /// True if an obstacle of the host already covers a fleet obstacle: the host's lack of GPUs covers the fleet's lack
-  /// of GPUs.
-  private func isCovered(_ line: Explanation.Line, by others: [Explanation.Line]) -> Bool {
-    line.code == Obstacle.Kind.noHostHasGPU.rawValue
-      && others.contains { $0.code == Obstacle.Kind.hostHasNoGPU.rawValue }
+  /// What to do if even the best host lacks the GPUs: no change on a host that is there lets the request start. `nil` if
+  /// it does not lack them.
+  private func lackOfHardware(_ own: [Explanation.Line], _ onHost: [Explanation.Line]) -> String? {
+    guard onHost.contains(where: { $0.code == Obstacle.Kind.hostHasNoGPU.rawValue }) else { return nil }
+    let fleet = own.first { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }
+    guard let lack = fleet ?? onHost.first(where: { $0.code == Obstacle.Kind.hostHasNoGPU.rawValue }) else {
+      return nil
+    }
+    let others = own.filter { $0.code != Obstacle.Kind.noHostHasGPU.rawValue }.map(change).unique
+    return "no change on a present host starts it: \(lack.text); \(lack.remedy)"
+      + (others.isEmpty ? "" : "; besides: " + others.joined(separator: "; "))
   }
 
   private func change(_ line: Explanation.Line) -> String {

@@ -315,7 +315,8 @@ package protocol Store: PeopleStore, SpanStore {
   func cancel(
     _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory], at now: Moment
   ) async throws -> [Cancellation]
-  /// Makes a failed request ready again; it continues from its checkpoint.
+  /// Makes a failed request ready again; it continues from its checkpoint. Without `skipping` and `definition` it also
+  /// makes a request due that waits for its next launch after a failed or lost one; what its ledger counts stays.
   /// - Parameters:
   ///   - skipping: which batch is recorded as skipped. The request, or the shard, continues after it.
   ///   - definition: the definition that the request continues under; `nil` keeps its present one.
@@ -330,7 +331,9 @@ package protocol Store: PeopleStore, SpanStore {
   /// - Throws: `.refused` if the request has ended, if its definition does not say `work.spread`, or if the number is
   ///   out of bounds; `.notFound` if there is no such request.
   func setSpread(_ request: RequestID, lanes: Int, at now: Moment) async throws -> SpreadAnswer
-  /// Gives a pending request another definition; the request keeps its checkpoint.
+  /// Gives a pending request another definition; the request keeps its checkpoint. Where the new definition says
+  /// something else than the old one about what decides when the request starts, the request follows the new one: the
+  /// begin date, the repetition, the spacing of a refresh, the priority and the backoff.
   /// - Throws: `.refused` if the request is not pending, if the definition is not applied or is the one that the
   ///   request has already, or if its items or batch size differ after a batch was committed; `.notFound` if there is
   ///   no such request.

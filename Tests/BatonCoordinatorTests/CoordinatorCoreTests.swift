@@ -238,11 +238,35 @@ private let hostA = HostName("a")
     #expect(bench.core.dispatcher.ready[ready(7)] != nil)
   }
 
+  @Test func `who watches a request is told when the connection to its host is lost, and when it is back`() {
+    var bench = CoreBench()
+    bench.attach(as: one, running: Desk.assignment(1))
+    _ = bench.changes()
+    bench.core.closed(one, at: bench.now)
+    #expect(bench.changes() == [RequestID(1)])
+    let lease = HostLease(host: Desk.hello().host, incarnation: Desk.hello().incarnation, number: 1)
+    bench.hello(Desk.hello(), as: two)
+    bench.tell(.leaseGranted(two, LeaseGrant(lease: lease)))
+    _ = bench.changes()
+    bench.tell(.assignmentsRead(two, [Desk.assignment(1)]))
+    #expect(bench.changes().contains(RequestID(1)))
+  }
+
   @Test func `a request that is retried may start`() {
     var bench = CoreBench()
     bench.core.becameReady(CoreBench.record)
     #expect(bench.effects() == ["store noteUses", "dispatch"])
     #expect(bench.core.dispatcher.ready[ready(1)] != nil)
+  }
+
+  @Test func `a waiting request that was given another definition may start, or be due at another time`() {
+    var bench = CoreBench()
+    var record = CoreBench.record
+    bench.core.redefined(record)
+    #expect(bench.effects() == ["store noteUses", "dispatch"])
+    record.state = .scheduled
+    bench.core.redefined(record)
+    #expect(bench.effects() == ["store findReady"])
   }
 
   @Test func `of two due times the earlier one is kept, and asked for again if the store was busy`() {

@@ -141,7 +141,8 @@ import Testing
   @Test func `what clears by itself says so, and when`() {
     let date = Self.noon + .seconds(60)
     let explanation = explain([on(nil, .backingOff(until: date)), on(Self.a, .hostGone)])
-    #expect(explanation.advice == "one change starts it: wait (backingOff ends by itself)")
+    #expect(
+      explanation.advice == "one change starts it: wait, or: baton start com.example.a (backingOff ends by itself)")
     #expect(explanation.lines[0].clearsAt == date && explanation.lines[1].clearsAt == nil)
     #expect(explanation.lines[1].reportedAt == Self.noon)
   }
@@ -158,8 +159,18 @@ import Testing
       on(Self.a, .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)),
       on(Self.b, .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)),
     ])
-    #expect(explanation.advice == "one change starts it: on a: add a host with such GPUs, or ask for fewer")
+    #expect(
+      explanation.advice == "no change on a present host starts it: it needs 1 GPU, and no connected host has enough; "
+        + "connect a host with such GPUs, or ask for fewer")
     #expect(explanation.verdict == .impossible)
+  }
+
+  @Test func `a host that lacks the GPUs gives no advice where another one could be changed`() {
+    let explanation = explain([
+      on(Self.a, .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)), on(Self.b, .noHandler),
+      on(Self.b, .kindNotAccepted(.processing)),
+    ])
+    #expect(explanation.advice.hasPrefix("2 changes start it: on b: "))
   }
 
   @Test func `without hosts the advice is to start a worker, and that is not impossible`() {

@@ -1,5 +1,6 @@
 import BatonCoordinator
 import BatonModel
+import BatonStore
 import Testing
 
 @Suite struct LeaseTests {
@@ -44,6 +45,24 @@ import Testing
     #expect(desk.pass(14) == [])
     #expect(desk.dispatcher.places == [key(1): a])
     #expect(desk.dispatcher.reserve(ready(1), count: 1) == [])
+  }
+
+  @Test func `a host whose stream has closed is away since then, until its lease ends or it is back`() {
+    var desk = Desk()
+    desk.attach()
+    #expect(desk.dispatcher.hostsAway(among: [a], at: desk.clocks).isEmpty, "connected")
+    _ = desk.pass(5)
+    _ = desk.dispatcher.heartbeat(1, from: a, at: desk.now)
+    desk.dispatcher.disconnected(a)
+    let since = desk.clocks.date
+    _ = desk.pass(4)
+    let away = desk.dispatcher.hostsAway(among: [a, HostName("b")], at: desk.clocks)
+    #expect(away == [a: HostAway(since: since, leaseUntil: since + .seconds(15))])
+    var back = desk
+    back.attach()
+    #expect(back.dispatcher.hostsAway(among: [a], at: back.clocks).isEmpty, "back")
+    _ = desk.pass(11)
+    #expect(desk.dispatcher.hostsAway(among: [a], at: desk.clocks).isEmpty, "its lease has ended")
   }
 
   @Test func `the death of the process ends its lease at once, blamed or not`() {

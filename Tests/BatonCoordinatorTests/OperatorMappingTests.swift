@@ -29,6 +29,28 @@ import Testing
     #expect(try RequestDetails(plain.proto) == plain)
   }
 
+  @Test func `the shards of skipped batches, and a host that is away, arrive as they were sent`() throws {
+    var record = Self.record(2)
+    record.skippedShards = [0, 7]
+    record.hostAway = HostAway(since: Timestamp(nanoseconds: 5), leaseUntil: Timestamp(nanoseconds: 9))
+    #expect(try RequestRecord(record.proto) == record)
+  }
+
+  @Test func `the items of batches arrive as they were sent, and those that cannot be are refused`() throws {
+    let list = BatchList(
+      [
+        BatchItems(shard: 3, batch: 1, range: 10..<22, total: 40, items: ["a", "b"], last: "z"),
+        BatchItems(batch: 0, range: 0..<1, total: 1, items: ["a"]),
+      ], leftOut: 4)
+    #expect(try BatchList(list.proto) == list)
+    var proto = list.proto
+    proto.batches[0].count = -1
+    #expect(throws: (any Error).self) { try BatchList(proto) }
+    proto.batches[0].first = .max
+    proto.batches[0].count = 1
+    #expect(throws: (any Error).self) { try BatchList(proto) }
+  }
+
   @Test(arguments: [
     OperatorError.notFound("n"), .conflict("c"), .invalid("i"), .notPermitted("p"), .unknown("u"),
     .overloaded("o", retryAfter: .milliseconds(250)), .refused(.unavailable("a")),

@@ -25,6 +25,10 @@ final class FakeCoordinator: OperatorAPI {
     var cancellations: [Cancellation] = []
     var standing = FleetStanding()
     var shards: [ShardRecord] = []
+    /// Whether the definition of each request is the one that is applied.
+    var isApplied = false
+    /// What is answered about batches; `nil` for a request without items.
+    var batches: BatchList?
     /// The hosts that the eviction, or its end, is about.
     var evicted: [HostName] = []
     var overrides: [ConditionOverrides] = []
@@ -101,7 +105,7 @@ final class FakeCoordinator: OperatorAPI {
     guard let report = state.withLock({ $0.reports.first { $0.definition.pattern.matches(identifier) } }) else {
       throw OperatorError.notFound("\(identifier) has no definition any more")
     }
-    return RequestDefinition(definition: report.definition, isApplied: false)
+    return RequestDefinition(definition: report.definition, isApplied: state.withLock { $0.isApplied })
   }
 
   func remove(_ pattern: IdentifierPattern) async throws { try call("remove \(pattern)") }
@@ -230,6 +234,12 @@ final class FakeCoordinator: OperatorAPI {
   func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord] {
     try call("shards \(identifier)")
     return state.withLock { $0.shards.filter { $0.index > after ?? -1 } }
+  }
+
+  func batches(_ identifier: JobIdentifier, number: Int?, shard: Int?, batch: Int?) async throws -> BatchList {
+    try call("batches of \(identifier)\(shard.map { " shard \($0)" } ?? "")\(batch.map { " batch \($0)" } ?? "")")
+    guard let batches = state.withLock({ $0.batches }) else { throw OperatorError.conflict("it has no items") }
+    return batches
   }
 
   func moveStore(

@@ -25,6 +25,7 @@ package enum MethodMatrix {
       "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,
       "Operators/ExplainPages": reading, "Operators/Trace": reading, "Operators/Hosts": reading,
       "Operators/HostPages": reading, "Operators/Coordinators": reading, "Operators/Shards": reading,
+      "Operators/Batches": reading,
       "Operators/Namespaces": reading, "Operators/Transfers": reading, "Operators/CancelTransfer": commanding,
       "Operators/Standing": reading, "Operators/FindHosts": reading, "Operators/ExplainGroups": reading,
       "Operators/HostHistory": reading, "Operators/Versions": reading, "Operators/Queue": reading,

@@ -51,6 +51,12 @@ package protocol OperatorAPI: Sendable {
   /// The shards of a divided request, in their order, at most `limit`.
   /// - Parameter after: lists only shards with a higher number; `nil` begins with the first one.
   func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord]
+  /// The items of batches of a request.
+  /// - Parameters:
+  ///   - shard: the shard of a divided request; nil means the shards that have failed.
+  ///   - batch: nil means the batch that comes next, which a retry would skip.
+  /// - Throws: `OperatorError.conflict` if the request has no items, or no such batch.
+  func batches(_ identifier: JobIdentifier, number: Int?, shard: Int?, batch: Int?) async throws -> BatchList
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws
   /// Releases the name of a host: the next worker with this name is accepted with any secret. Use it for a host that
   /// was installed again.

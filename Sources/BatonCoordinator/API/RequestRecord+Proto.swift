@@ -47,7 +47,13 @@ extension RequestRecord {
       if let poke { $0.poke = Int32(poke.rawValue) }
       $0.repeats = repeats
       $0.skippedBatches = skippedBatches.map(Int64.init)
+      $0.skippedShards = skippedShards.map { Int32($0) }
       $0.skippedUnits = skippedUnits
+      if let hostAway {
+        $0.hostAway = .with {
+          ($0.since, $0.leaseUntil) = (hostAway.since.nanoseconds, hostAway.leaseUntil.nanoseconds)
+        }
+      }
       if let shards { $0.shards = shards.proto }
     }
   }
@@ -79,6 +85,12 @@ extension RequestRecord {
       poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil,
       skippedBatches: proto.skippedBatches.map { Int($0) }, skippedUnits: proto.skippedUnits)
     repeats = proto.repeats
+    skippedShards = proto.skippedShards.map { Int($0) }
+    if proto.hasHostAway {
+      hostAway = HostAway(
+        since: Timestamp(nanoseconds: proto.hostAway.since),
+        leaseUntil: Timestamp(nanoseconds: proto.hostAway.leaseUntil))
+    }
     if proto.hasShards { shards = ShardSummary(proto.shards) }
   }
 }

@@ -176,6 +176,7 @@ extension CoordinatorCore {
       $0.attached(hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
     }
     tell(.attached(hello.host, running: hello.running.count))
+    tellOfLaunches(on: hello.host)
     wantDispatch()
     let said = sessions[id]?.pending ?? []
     sessions[id]?.pending = []

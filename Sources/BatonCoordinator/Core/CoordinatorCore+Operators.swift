@@ -72,6 +72,13 @@ extension CoordinatorCore {
     wantDispatch()
   }
 
+  /// A person has given a pending request another definition. It may wait for another time now.
+  package mutating func redefined(_ record: RequestRecord) {
+    if record.state == .ready { return becameReady(record) }
+    tell(.changed(record.id))
+    add(.store(.findReady, after: .zero))
+  }
+
   /// A person has changed how many shards of a request may be in work at once.
   package mutating func spreadChanged(_ answer: SpreadAnswer) {
     for stop in answer.stops { perform(dispatcher.expire(stop.launch, stop.reason)) }

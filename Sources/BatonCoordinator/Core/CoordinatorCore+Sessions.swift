@@ -87,6 +87,7 @@ extension CoordinatorCore {
     case .attached where connections[host] == id:
       connections[host] = nil
       dispatcher.disconnected(host)
+      tellOfLaunches(on: host)
       lastSeen[host] = now.date
       if standing.isShared, let lease = dispatcher.hosts[host]?.ownLease {
         put(.noteAway(lease, link: Int64(id.number)))
@@ -94,6 +95,11 @@ extension CoordinatorCore {
     case .attached: break
     }
     forget(id)
+  }
+
+  /// Tells those who watch the requests that run on the host that its connection has come or gone.
+  mutating func tellOfLaunches(on host: HostName) {
+    for launch in (dispatcher.hosts[host]?.launches.keys.sorted() ?? []) { tell(.changed(launch.request)) }
   }
 
   mutating func forget(_ id: SessionID) {

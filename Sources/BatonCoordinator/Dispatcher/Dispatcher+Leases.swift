@@ -161,6 +161,18 @@ extension Dispatcher {
     if hosts[host]?.hasShutDown == true { noLeaseEndsBefore = nil }
   }
 
+  /// Which of the hosts have lost their connection while their lease lasts.
+  package func hostsAway(among names: some Sequence<HostName>, at now: Now) -> [HostName: HostAway] {
+    var away: [HostName: HostAway] = [:]
+    for name in Set(names) {
+      guard let state = hosts[name], !state.isConnected, let since = state.awaySince,
+        case .held(_, let until) = state.lease
+      else { continue }
+      away[name] = HostAway(since: now.date + (since - now.instant), leaseUntil: now.date + (until - now.instant))
+    }
+    return away
+  }
+
   /// Ends every lease that has run out. Call it much more often than every `pauseNoticed`. A longer gap means that
   /// this process was stopped, and that heartbeats may wait unread. Then each live lease gets one full new term, as
   /// after a restart (promise P7); otherwise the launches of the whole fleet would be lost at once.

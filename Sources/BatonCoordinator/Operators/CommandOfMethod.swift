@@ -2,7 +2,7 @@
 enum CommandOfMethod {
   private static let commands = [
     "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
-    "AbleHosts": "plan", "CancelTransfer": "transfers --cancel",
+    "AbleHosts": "plan", "Batches": "show --batch", "CancelTransfer": "transfers --cancel",
     "ForgetGoneHost": "host forget", "HostHistory": "hosts --history",
     "Versions": "definitions --versions",
     "Credentials": "credential list", "ExplainGroups": "explain", "ExplainPages": "explain", "FindHosts": "hosts",

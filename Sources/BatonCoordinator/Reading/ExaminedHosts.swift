@@ -11,6 +11,8 @@ struct ExaminedHosts: Sendable {
     var nearness: Nearness
     /// How many of the obstacles never clear by themselves.
     var permanent: Int
+    /// Whether the hosts lack the GPUs that the request needs, so that no change on them lets it start.
+    var lacksHardware: Bool
     /// How many hosts have these obstacles.
     var hosts = 0
 
@@ -19,6 +21,7 @@ struct ExaminedHosts: Sendable {
       codes = obstacles.map(\.code).unique
       nearness = Nearness(obstacles)
       permanent = obstacles.count(where: \.isPermanent)
+      lacksHardware = obstacles.contains { $0.kind == .hostHasNoGPU }
     }
   }
 
@@ -87,8 +90,13 @@ struct ExaminedHosts: Sendable {
   private func isBetter(_ one: Member, than other: Member) -> Bool {
     let (left, right) = (causes[one.cause], causes[other.cause])
     if one.cause == other.cause { return one.name < other.name }
-    return (left.nearness.rawValue, left.obstacles.count, left.permanent, one.name.rawValue)
-      < (right.nearness.rawValue, right.obstacles.count, right.permanent, other.name.rawValue)
+    return (
+      left.nearness.rawValue, left.lacksHardware ? 1 : 0, left.obstacles.count, left.permanent, one.name.rawValue
+    )
+      < (
+        right.nearness.rawValue, right.lacksHardware ? 1 : 0, right.obstacles.count, right.permanent,
+        other.name.rawValue
+      )
   }
 
   /// The same hosts in the order in which they are told, and grouped: those first that are nearest to taking the

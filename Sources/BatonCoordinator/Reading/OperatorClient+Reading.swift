@@ -59,6 +59,18 @@ extension OperatorClient {
     }
   }
 
+  package func batches(_ identifier: JobIdentifier, number: Int?, shard: Int?, batch: Int?) async throws -> BatchList {
+    let request = Baton_V1_BatchesRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      if let shard { $0.shard = Int32(clamping: shard) }
+      if let batch { $0.batch = Int64(batch) }
+    }
+    let reply = try await known { try await operators.batches(request, metadata: metadata, options: options) }
+    guard let reply else { throw OperatorError.conflict("the coordinator is of a version that tells no items") }
+    return try BatchList(reply)
+  }
+
   package func queue() async throws -> QueueReport {
     try QueueReport(
       try await call { try await operators.queue(Baton_V1_Empty(), metadata: metadata, options: options) })

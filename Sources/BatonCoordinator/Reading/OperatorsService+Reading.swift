@@ -30,6 +30,18 @@ extension OperatorsService {
     }
   }
 
+  func batches(request: Baton_V1_BatchesRequest, context: ServerContext) async throws -> Baton_V1_BatchesReply {
+    try await answering {
+      guard !request.hasShard || request.shard >= 0, !request.hasBatch || request.batch >= 0 else {
+        throw OperatorError.invalid("batches and shards are counted from 0")
+      }
+      return try await api.batches(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
+        shard: request.hasShard ? Int(request.shard) : nil, batch: request.hasBatch ? Int(request.batch) : nil
+      ).proto
+    }
+  }
+
   func forgetGoneHost(request: Baton_V1_ForgetHostRequest, context: ServerContext) async throws -> Baton_V1_Empty {
     try await answering {
       try await api.forgetHost(try HostName.named(request.host))

@@ -40,6 +40,11 @@ extension PermittedAPI {
     return try await api.versions(of: pattern)
   }
 
+  func batches(_ identifier: JobIdentifier, number: Int?, shard: Int?, batch: Int?) async throws -> BatchList {
+    try await check(identifier, number, "Batches")
+    return try await api.batches(identifier, number: number, shard: shard, batch: batch)
+  }
+
   func queue() async throws -> QueueReport {
     var report = try await api.queue()
     report.classes = report.classes.compactMap { one in

@@ -169,3 +169,39 @@ extension ProgressCurve {
       })
   }
 }
+
+extension BatchList {
+  var proto: Baton_V1_BatchesReply {
+    .with {
+      $0.batches = batches.map(\.proto)
+      $0.leftOut = Int32(clamping: leftOut)
+    }
+  }
+
+  init(_ proto: Baton_V1_BatchesReply) throws {
+    self.init(try proto.batches.map { try BatchItems($0) }, leftOut: Int(proto.leftOut))
+  }
+}
+
+extension BatchItems {
+  fileprivate var proto: Baton_V1_BatchItems {
+    .with {
+      if let shard { $0.shard = Int32(shard) }
+      ($0.batch, $0.first, $0.count, $0.total) = (
+        Int64(batch), Int64(range.lowerBound), Int64(range.count), Int64(total)
+      )
+      $0.items = items
+      if let last { $0.last = last }
+    }
+  }
+
+  fileprivate init(_ proto: Baton_V1_BatchItems) throws {
+    let (end, isTooLarge) = proto.first.addingReportingOverflow(proto.count)
+    guard proto.first >= 0, proto.count >= 0, !isTooLarge else {
+      throw WireError("batch \(proto.batch) has items that cannot be: \(proto.count) from \(proto.first)")
+    }
+    self.init(
+      shard: proto.hasShard ? Int(proto.shard) : nil, batch: Int(proto.batch), range: Int(proto.first)..<Int(end),
+      total: Int(proto.total), items: proto.items, last: proto.hasLast ? proto.last : nil)
+  }
+}

@@ -39,14 +39,15 @@ extension Obstacle.Kind {
           + "frequent, and by more if the last ones found no new data; those that pokes asked for by `pokeSpacing`. It is "
           + "no error.",
         text: "first launches of this identifier are spaced, and the last one was too recent",
-        remedy: "wait, or declare 'allowFrequent: true'; for pokes, a shorter 'pokeSpacing'")
+        remedy: "wait, or declare 'allowFrequent: true', or for pokes a shorter 'pokeSpacing', and: baton apply FILE "
+          + "--refreeze")
     case .backingOff:
       Row(
         subject: .request,
         meaning:
           "Its last launch failed, and it waits for `retry.backoff`; or several launches in a row were lost. The "
           + "wait doubles each time: 1 s, 2 s, 4 s and so on.",
-        text: "it waits before it is tried again", remedy: "wait")
+        text: "it waits before it is tried again", remedy: "wait, or: baton start IDENTIFIER")
     case .waitsForLiveRequest:
       Row(
         subject: .request,

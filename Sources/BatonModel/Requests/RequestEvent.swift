@@ -10,7 +10,9 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     case .replaced: "A newer submission took the place of this one, which had not been launched; number and trace stay."
     case .poked: "A poke joined the request while it waited. The request has the poke's payload now."
     case .pokedAtOnce: "A poke of priority 10 asked for the request, whatever the spacing. It is recorded for audits."
-    case .retried: "An operator let the failed request continue at its checkpoint: `baton retry`."
+    case .retried:
+      "An operator let the failed request continue at its checkpoint, or made the retry that it waited for due: "
+        + "`baton retry`, `baton start`."
     case .redefined:
       "The request took over the definition that is applied now, and keeps its checkpoint: "
         + "`baton retry --with-new-definition`, or `baton run` after a repair."

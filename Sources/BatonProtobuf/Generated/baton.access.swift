@@ -40,6 +40,7 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Definitions": .read
     case "baton.v1.Operators/RequestDefinition": .read
     case "baton.v1.Operators/Shards": .read
+    case "baton.v1.Operators/Batches": .read
     case "baton.v1.Operators/ForgetHost": .admin
     case "baton.v1.Operators/Fleet": .caller
     case "baton.v1.Operators/InviteHost": .admin

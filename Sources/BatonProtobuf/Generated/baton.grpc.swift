@@ -1734,6 +1734,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Batches" metadata.
+        package enum Batches: Sendable {
+            /// Request type for "Batches".
+            package typealias Input = Baton_V1_BatchesRequest
+            /// Response type for "Batches".
+            package typealias Output = Baton_V1_BatchesReply
+            /// Descriptor for "Batches".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Batches",
+                type: .unary
+            )
+        }
         /// Namespace for "ForgetHost" metadata.
         package enum ForgetHost: Sendable {
             /// Request type for "ForgetHost".
@@ -2103,6 +2116,7 @@ package enum Baton_V1_Operators: Sendable {
             Definitions.descriptor,
             RequestDefinition.descriptor,
             Shards.descriptor,
+            Batches.descriptor,
             ForgetHost.descriptor,
             Fleet.descriptor,
             InviteHost.descriptor,
@@ -2626,6 +2640,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_ShardsRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShardsReply>
+
+        /// Handle the "Batches" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The items of batches of a request.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_BatchesRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_BatchesReply` messages.
+        func batches(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_BatchesRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BatchesReply>
 
         /// Handle the "ForgetHost" method.
         ///
@@ -3571,6 +3603,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_ShardsRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShardsReply>
+
+        /// Handle the "Batches" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The items of batches of a request.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BatchesRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_BatchesReply` message.
+        func batches(
+            request: GRPCCore.ServerRequest<Baton_V1_BatchesRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_BatchesReply>
 
         /// Handle the "ForgetHost" method.
         ///
@@ -4522,6 +4572,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ShardsReply
 
+        /// Handle the "Batches" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The items of batches of a request.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_BatchesRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_BatchesReply` to respond with.
+        func batches(
+            request: Baton_V1_BatchesRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_BatchesReply
+
         /// Handle the "ForgetHost" method.
         ///
         /// > Source IDL Documentation:
@@ -5314,6 +5382,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Batches.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BatchesRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BatchesReply>(),
+            handler: { request, context in
+                try await self.batches(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.ForgetHost.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ForgetHostRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
@@ -5918,6 +5997,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShardsReply> {
         let response = try await self.shards(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func batches(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_BatchesRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BatchesReply> {
+        let response = try await self.batches(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -6612,6 +6702,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShardsReply> {
         return GRPCCore.ServerResponse<Baton_V1_ShardsReply>(
             message: try await self.shards(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func batches(
+        request: GRPCCore.ServerRequest<Baton_V1_BatchesRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_BatchesReply> {
+        return GRPCCore.ServerResponse<Baton_V1_BatchesReply>(
+            message: try await self.batches(
                 request: request.message,
                 context: context
             ),
@@ -7590,6 +7693,29 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShardsReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShardsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Batches" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The items of batches of a request.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BatchesRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_BatchesRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BatchesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func batches<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_BatchesRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_BatchesRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BatchesReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BatchesReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "ForgetHost" method.
@@ -9118,6 +9244,40 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.Shards.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Batches" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The items of batches of a request.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BatchesRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_BatchesRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BatchesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func batches<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_BatchesRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_BatchesRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BatchesReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BatchesReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Batches.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -10779,6 +10939,35 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "Batches" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The items of batches of a request.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_BatchesRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func batches<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_BatchesRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BatchesReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.batches(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BatchesRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BatchesReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "ForgetHost" method.
     ///
     /// > Source IDL Documentation:
@@ -12412,6 +12601,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.shards(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Batches" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The items of batches of a request.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func batches<Result>(
+        _ message: Baton_V1_BatchesRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BatchesReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_BatchesRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.batches(
             request: request,
             options: options,
             onResponse: handleResponse

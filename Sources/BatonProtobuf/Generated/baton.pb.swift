@@ -2515,11 +2515,42 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `shards`. Subsequent reads from it will return its default value.
   package mutating func clearShards() {_uniqueStorage()._shards = nil}
 
+  /// Of a divided request, the shard of each of `skipped_batches`.
+  package var skippedShards: [Int32] {
+    get {_storage._skippedShards}
+    set {_uniqueStorage()._skippedShards = newValue}
+  }
+
+  /// The host of a running request, if the coordinator has lost the connection to it.
+  package var hostAway: Baton_V1_HostAway {
+    get {_storage._hostAway ?? Baton_V1_HostAway()}
+    set {_uniqueStorage()._hostAway = newValue}
+  }
+  /// Returns true if `hostAway` has been explicitly set.
+  package var hasHostAway: Bool {_storage._hostAway != nil}
+  /// Clears the value of `hostAway`. Subsequent reads from it will return its default value.
+  package mutating func clearHostAway() {_uniqueStorage()._hostAway = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// A host whose connection is lost. Its launches go on, and are lost when its lease ends before it is back.
+package nonisolated struct Baton_V1_HostAway: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var since: Int64 = 0
+
+  package var leaseUntil: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 /// The shards of a request in numbers.
@@ -2672,6 +2703,111 @@ package nonisolated struct Baton_V1_ShardsReply: Sendable {
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+}
+
+package nonisolated struct Baton_V1_BatchesRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var number: Int64 {
+    get {_number ?? 0}
+    set {_number = newValue}
+  }
+  /// Returns true if `number` has been explicitly set.
+  package var hasNumber: Bool {self._number != nil}
+  /// Clears the value of `number`. Subsequent reads from it will return its default value.
+  package mutating func clearNumber() {self._number = nil}
+
+  /// The shard of a divided request; without it the shards that have failed.
+  package var shard: Int32 {
+    get {_shard ?? 0}
+    set {_shard = newValue}
+  }
+  /// Returns true if `shard` has been explicitly set.
+  package var hasShard: Bool {self._shard != nil}
+  /// Clears the value of `shard`. Subsequent reads from it will return its default value.
+  package mutating func clearShard() {self._shard = nil}
+
+  /// Without it, the batch that comes next.
+  package var batch: Int64 {
+    get {_batch ?? 0}
+    set {_batch = newValue}
+  }
+  /// Returns true if `batch` has been explicitly set.
+  package var hasBatch: Bool {self._batch != nil}
+  /// Clears the value of `batch`. Subsequent reads from it will return its default value.
+  package mutating func clearBatch() {self._batch = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _number: Int64? = nil
+  fileprivate var _shard: Int32? = nil
+  fileprivate var _batch: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_BatchesReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var batches: [Baton_V1_BatchItems] = []
+
+  /// How many shards have failed beyond those of `batches`.
+  package var leftOut: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// The items of one batch.
+package nonisolated struct Baton_V1_BatchItems: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var shard: Int32 {
+    get {_shard ?? 0}
+    set {_shard = newValue}
+  }
+  /// Returns true if `shard` has been explicitly set.
+  package var hasShard: Bool {self._shard != nil}
+  /// Clears the value of `shard`. Subsequent reads from it will return its default value.
+  package mutating func clearShard() {self._shard = nil}
+
+  package var batch: Int64 = 0
+
+  /// The index of its first item among the items of the request, from 0.
+  package var first: Int64 = 0
+
+  package var count: Int64 = 0
+
+  /// The items of the request.
+  package var total: Int64 = 0
+
+  /// The first of its items, and the last one if it is not among them.
+  package var items: [String] = []
+
+  package var last: String {
+    get {_last ?? String()}
+    set {_last = newValue}
+  }
+  /// Returns true if `last` has been explicitly set.
+  package var hasLast: Bool {self._last != nil}
+  /// Clears the value of `last`. Subsequent reads from it will return its default value.
+  package mutating func clearLast() {self._last = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _shard: Int32? = nil
+  fileprivate var _last: String? = nil
 }
 
 package nonisolated struct Baton_V1_SetSpreadRequest: Sendable {
@@ -8571,7 +8707,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0\u{3}skipped_shards\0\u{3}host_away\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -8610,6 +8746,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _skippedUnits: Int64 = 0
     var _repeats: Bool = false
     var _shards: Baton_V1_ShardSummary? = nil
+    var _skippedShards: [Int32] = []
+    var _hostAway: Baton_V1_HostAway? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -8656,6 +8794,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _skippedUnits = source._skippedUnits
       _repeats = source._repeats
       _shards = source._shards
+      _skippedShards = source._skippedShards
+      _hostAway = source._hostAway
     }
   }
 
@@ -8710,6 +8850,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 41: try { try decoder.decodeSingularInt64Field(value: &_storage._skippedUnits) }()
         case 60: try { try decoder.decodeSingularBoolField(value: &_storage._repeats) }()
         case 61: try { try decoder.decodeSingularMessageField(value: &_storage._shards) }()
+        case 62: try { try decoder.decodeRepeatedInt32Field(value: &_storage._skippedShards) }()
+        case 63: try { try decoder.decodeSingularMessageField(value: &_storage._hostAway) }()
         default: break
         }
       }
@@ -8830,6 +8972,12 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._shards {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 61)
       } }()
+      if !_storage._skippedShards.isEmpty {
+        try visitor.visitPackedInt32Field(value: _storage._skippedShards, fieldNumber: 62)
+      }
+      try { if let v = _storage._hostAway {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 63)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -8875,10 +9023,47 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._skippedUnits != rhs_storage._skippedUnits {return false}
         if _storage._repeats != rhs_storage._repeats {return false}
         if _storage._shards != rhs_storage._shards {return false}
+        if _storage._skippedShards != rhs_storage._skippedShards {return false}
+        if _storage._hostAway != rhs_storage._hostAway {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_HostAway: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".HostAway"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}since\0\u{3}lease_until\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.since) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.leaseUntil) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.since != 0 {
+      try visitor.visitSingularInt64Field(value: self.since, fieldNumber: 1)
+    }
+    if self.leaseUntil != 0 {
+      try visitor.visitSingularInt64Field(value: self.leaseUntil, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_HostAway, rhs: Baton_V1_HostAway) -> Bool {
+    if lhs.since != rhs.since {return false}
+    if lhs.leaseUntil != rhs.leaseUntil {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9127,6 +9312,154 @@ nonisolated extension Baton_V1_ShardsReply: SwiftProtobuf.Message, SwiftProtobuf
 
   package static func ==(lhs: Baton_V1_ShardsReply, rhs: Baton_V1_ShardsReply) -> Bool {
     if lhs.shards != rhs.shards {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BatchesRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BatchesRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}shard\0\u{1}batch\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self._shard) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._batch) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try { if let v = self._number {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._shard {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._batch {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BatchesRequest, rhs: Baton_V1_BatchesRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._number != rhs._number {return false}
+    if lhs._shard != rhs._shard {return false}
+    if lhs._batch != rhs._batch {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BatchesReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BatchesReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}batches\0\u{3}left_out\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.batches) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.leftOut) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.batches.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.batches, fieldNumber: 1)
+    }
+    if self.leftOut != 0 {
+      try visitor.visitSingularInt32Field(value: self.leftOut, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BatchesReply, rhs: Baton_V1_BatchesReply) -> Bool {
+    if lhs.batches != rhs.batches {return false}
+    if lhs.leftOut != rhs.leftOut {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BatchItems: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BatchItems"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}shard\0\u{1}batch\0\u{1}first\0\u{1}count\0\u{1}total\0\u{1}items\0\u{1}last\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self._shard) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.batch) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.first) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.count) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.total) }()
+      case 6: try { try decoder.decodeRepeatedStringField(value: &self.items) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._last) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._shard {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 1)
+    } }()
+    if self.batch != 0 {
+      try visitor.visitSingularInt64Field(value: self.batch, fieldNumber: 2)
+    }
+    if self.first != 0 {
+      try visitor.visitSingularInt64Field(value: self.first, fieldNumber: 3)
+    }
+    if self.count != 0 {
+      try visitor.visitSingularInt64Field(value: self.count, fieldNumber: 4)
+    }
+    if self.total != 0 {
+      try visitor.visitSingularInt64Field(value: self.total, fieldNumber: 5)
+    }
+    if !self.items.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.items, fieldNumber: 6)
+    }
+    try { if let v = self._last {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BatchItems, rhs: Baton_V1_BatchItems) -> Bool {
+    if lhs._shard != rhs._shard {return false}
+    if lhs.batch != rhs.batch {return false}
+    if lhs.first != rhs.first {return false}
+    if lhs.count != rhs.count {return false}
+    if lhs.total != rhs.total {return false}
+    if lhs.items != rhs.items {return false}
+    if lhs._last != rhs._last {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -69,7 +69,7 @@ extension LaunchOutcome {
 
 extension String {
   /// The longest beginning of the string that has at most `limit` bytes of UTF-8. The string is cut between characters.
-  func bounded(toBytes limit: Int) -> String {
+  package func bounded(toBytes limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var kept = ""
     var bytes = 0

@@ -48,8 +48,11 @@ package struct RequestRecord: Hashable, Sendable {
   package var poke: PokePriority?
   /// Whether the request's definition repeats, so that another request follows this one.
   package var repeats = false
-  /// The indexes of the batches that an operator skipped, in order.
+  /// The indexes of the batches that an operator skipped, in order. Of a divided request they are counted within the
+  /// shards that `skippedShards` names, and at most `mostSkipped` are read.
   package var skippedBatches: [Int]
+  /// Of a divided request, the shard of each of `skippedBatches`; otherwise empty.
+  package var skippedShards: [Int] = []
   /// How many of `progress.completedUnits` were skipped and not done.
   package var skippedUnits: Int64
   /// The shards of the request in numbers; `nil` if it was not divided. Progress, launches and state of the record are
@@ -61,6 +64,8 @@ package struct RequestRecord: Hashable, Sendable {
   package var endedSteady: Timestamp?
   /// The only host that has the files of the request's transfers; `nil` if every host has them, or there are none.
   package var filesOn: HostName?
+  /// Set while the request runs on a host whose connection is lost, as far as the coordinator knows it.
+  package var hostAway: HostAway?
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,

@@ -16,14 +16,17 @@ extension Verbs {
         .refused, "\(request.name) \(state.predicate), so it takes no other definition; \(remedy).")
     }
     try adopt(definition, by: request, at: now)
+    try reschedule(
+      request, from: try knownDefinition(request.requirementClass.definition).definition,
+      to: try knownDefinition(definition).definition, at: now)
     guard let record = try self.request(id) else {
       throw StoreError(.corrupt, "\(request.name) is not there any more.")
     }
     return record
   }
 
-  /// Gives the request another definition and keeps its checkpoint. Earlier launches keep the definition that they ran
-  /// under, so their spans do not change.
+  /// Gives the request another definition and keeps its checkpoint. Its priority follows if the two texts differ there.
+  /// Earlier launches keep the definition that they ran under, so their spans do not change.
   /// - Throws: `.refused` if the definition is not applied or is the present one, or if its items or batch size differ
   ///   after a batch was committed.
   func adopt(_ id: DefinitionID, by request: LaunchedRequest, at now: Moment) throws {
@@ -55,6 +58,9 @@ extension Verbs {
       try prepare(.keepLaunchDefinitions).run(old.id.rawValue, id)
       try prepare(.setDefinition).run(new.id.rawValue, id)
     }
+    if new.definition.priority != old.definition.priority {
+      try prepare(.setPriority).run(new.definition.priority.rawValue, request.id.rawValue)
+    }
     try note(.redefined, detail: nil, of: request.id.rawValue, at: now)
     let counted = request.isSpread && request.state.isPending ? .scheduled : request.state
     try count(pattern: old.pattern, from: counted, to: nil)
@@ -62,7 +68,7 @@ extension Verbs {
   }
 
   /// The rows of all shards of a request, its own first.
-  private func shardIDs(of request: LaunchedRequest) throws -> [Int64] {
+  func shardIDs(of request: LaunchedRequest) throws -> [Int64] {
     guard request.isSpread else { return [request.id.rawValue] }
     try need(.allShards(request.id))
     return try [request.id.rawValue] + prepare(.shardIDs).all(request.id.rawValue) { $0.int64(0) }

@@ -6,8 +6,11 @@ extension Verbs {
   ) throws -> RequestRecord {
     guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
     let name = request.name
+    if skipping == .nothing, definition == nil, try makeRetryDue(request, at: now) { return try kept(request) }
     guard request.state == .failed else {
-      throw StoreError(.refused, "\(name) \(request.state.predicate); only a failed request can be retried.")
+      throw StoreError(
+        .refused,
+        "\(name) \(request.state.predicate); only a request that failed or waits for its retry can be retried.")
     }
     if let problem = try knownDefinition(definition ?? request.requirementClass.definition).problem {
       throw StoreError(
@@ -35,7 +38,13 @@ extension Verbs {
       if skipping == .nextBatch { try skipBatch(of: request, under: own, at: now) }
     }
     if let waiting = known?.waiting { try hold(waiting, now) }
-    guard let record = try self.request(id) else { throw StoreError(.corrupt, "\(name) is not there any more.") }
+    return try kept(request)
+  }
+
+  private func kept(_ request: LaunchedRequest) throws -> RequestRecord {
+    guard let record = try self.request(request.id) else {
+      throw StoreError(.corrupt, "\(request.name) is not there any more.")
+    }
     return record
   }
 

@@ -94,7 +94,7 @@ extension Verbs {
         launches: row.int(7),
         progress: Progress(
           batches: row.int(8), completedUnits: row.int64(9), totalUnits: row.optionalInt64(10)),
-        skipped: row.int64(11)
+        skipped: row.int64(11), hasSkipped: row.int(13) > 0
       )
     }
     guard let sums else { return }
@@ -106,15 +106,31 @@ extension Verbs {
     // Before all shards have begun, the sum of their totals is not the total.
     record.progress.totalUnits =
       !countsShards ? row.endUnit : Int64(summary.total) == row.endUnit ? sums.progress.totalUnits : nil
+    if sums.hasSkipped { try addSkippedBatches(to: &record) }
     guard !record.state.isEnded else { return }
     record.state = summary.running > 0 ? .running : summary.ready > 0 ? .ready : .scheduled
-    record.waitsBecause = nil
+    // Those of the row are of shard 0 only.
+    (record.waitsBecause, record.lastOutcome, record.reason) = (nil, nil, nil)
     guard record.state == .scheduled else { return }
     // All open shards back off, or wait for a lane that those have.
     let next = try prepare(.nextShard).first(id, Timestamp.distantFuture) { $0.optionalTime(0) } ?? nil
     record.eligibleAt = next ?? record.eligibleAt
     record.waitsBecause = next.map { .backingOff(until: $0) }
   }
+}
+
+extension Verbs {
+  private func addSkippedBatches(to record: inout RequestRecord) throws {
+    let skipped = try prepare(.skippedOfShards).all(record.id.rawValue, RequestRecord.mostSkipped) { row in
+      Self.batches(row.optionalText(1)).map { (shard: row.int(0), batch: $0) }
+    }.joined().prefix(RequestRecord.mostSkipped)
+    (record.skippedShards, record.skippedBatches) = (skipped.map { $0.shard }, skipped.map { $0.batch })
+  }
+}
+
+extension RequestRecord {
+  /// The most batches of a divided request that are named as skipped: a request may have thousands of shards.
+  package static let mostSkipped = 1_000
 }
 
 extension Query {
@@ -126,8 +142,14 @@ extension Query {
       UNION ALL SELECT eligible_at FROM request WHERE head = ?1 AND state = 0 AND state <= 2 AND eligible_at < ?2)
       AS waiting
     """)
+  /// The row of the request is that of its shard 0, too. At its end the request's own reason takes the place of the
+  /// shard's, which is still that of the shard's last launch.
   private static let allShards = """
-    (SELECT id, shard, coalesce(shard_state, state) AS state, first_unit, end_unit, launches, host, reason, eligible_at
+    (SELECT id, shard, coalesce(shard_state, state) AS state, first_unit, end_unit, launches, host,
+      CASE WHEN ended_at IS NULL THEN reason
+        WHEN shard_state = 5 THEN cancelled_by
+        ELSE (SELECT l.reason FROM launch l WHERE l.request = request.id AND l.number = request.launches) END AS reason,
+      eligible_at
       FROM request WHERE id = ?1 AND first_unit IS NOT NULL
       UNION ALL
       SELECT id, shard, state, first_unit, end_unit, launches, host, reason, eligible_at FROM request WHERE head = ?1)
@@ -152,7 +174,12 @@ extension Query {
       CAST(coalesce(sum(p.completed_units), 0) AS bigint),
       CASE WHEN count(p.total_units) = count(*) THEN CAST(sum(p.total_units) AS bigint) END,
       CAST(coalesce(sum(p.skipped_units), 0) AS bigint),
-      count(DISTINCT CASE r.state WHEN 2 THEN r.host END)
+      count(DISTINCT CASE r.state WHEN 2 THEN r.host END), count(p.skipped)
     FROM \(allShards) LEFT JOIN progress p ON p.request = r.id
+    """)
+  static let skippedOfShards = Query(
+    """
+    SELECT r.shard, p.skipped FROM \(allShards) JOIN progress p ON p.request = r.id
+    WHERE p.skipped IS NOT NULL ORDER BY r.shard LIMIT ?2
     """)
 }

@@ -216,11 +216,12 @@ extension Query {
     UNION ALL SELECT id, end_unit - first_unit, shard_state, shard FROM request WHERE id = ?1 AND shard_state >= 4
     ORDER BY 4
     """)
-  /// Until its own shard is reopened, the request waits for the others.
+  /// Until its own shard is reopened, the request waits for the others. Why the request failed is no reason of that
+  /// shard, whose row this is.
   static let reopenSpread = Query(
     """
     UPDATE request SET state = 0, cause = 2, eligible_at = ?1, ended_at = NULL, ended_steady = NULL, held_by = NULL,
-      cancelled_by = NULL
+      cancelled_by = NULL, outcome = NULL, reason = NULL
     WHERE id = ?2
     """)
   static let reopenShard = Query(

@@ -116,6 +116,9 @@ extension StoreConformance {
       let record = try await s.record(launch.request)
       try expect(record.state, .succeeded, "the request")
       try expect(record.skippedUnits, 1, "the skipped unit")
+      try expect([record.skippedBatches, record.skippedShards], [[0], [1]], "the skipped batch, and its shard")
+      let listed = try await s.store.requests(RequestFilter(), after: nil, limit: 9)
+      try expect(listed.map { [$0.skippedBatches, $0.skippedShards] }, [[[0], [1]]], "what a list says of it")
     },
     Case("of several failed shards, a retry skips a batch only of the shard that is named") { s in
       let (definition, launch) = try await s.spreading(8, lanes: 2) {

@@ -55,8 +55,9 @@ package struct StoreConformance {
   package static let cases: [Case] =
     definitions + submitting + waiting + failing + clocks + dates + repeating + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
-    + using + cancelling + retrying + redefining + reading + explaining + retention + spans + receipts + workers
-    + identities + operators + spreading + spreadRules + histories + namespaces + transfers
+    + using + cancelling + retrying + redefining + rescheduling + reading + explaining + retention + spans + receipts
+    + workers
+    + identities + operators + spreading + shardReasons + spreadRules + histories + namespaces + transfers
 }
 
 /// Throws a violation unless both values are equal.

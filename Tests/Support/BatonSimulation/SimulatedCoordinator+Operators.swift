@@ -88,7 +88,7 @@ extension SimulatedCoordinator {
       try $0.redefine(record.id, as: definition, at: now)
     } then: { [self] result in
       guard case .success(let record) = result else { return }
-      try tell { $0.becameReady(record) }
+      try tell { $0.redefined(record) }
     }
   }
 
