@@ -59,13 +59,18 @@ package struct SpecificationOptions: Sendable {
   /// Tells whether an absolute path exists on this machine; `nil` means that paths are not checked. A missing path is
   /// only a warning, because the hosts that run the job may have it.
   package var exists: (@Sendable (String) -> Bool)?
+  /// Tells whether there is a file at an absolute path on this machine, for warnings about scripts that stand beside
+  /// the job file and are looked for elsewhere; `nil` means that no such file is looked for.
+  package var hasFile: (@Sendable (String) -> Bool)?
 
   package init(
-    now: Timestamp, defaultDirectory: DefaultDirectory = .perLaunch, exists: (@Sendable (String) -> Bool)? = nil
+    now: Timestamp, defaultDirectory: DefaultDirectory = .perLaunch, exists: (@Sendable (String) -> Bool)? = nil,
+    hasFile: (@Sendable (String) -> Bool)? = nil
   ) {
     self.now = now
     self.defaultDirectory = defaultDirectory
     self.exists = exists
+    self.hasFile = hasFile
   }
 }
 

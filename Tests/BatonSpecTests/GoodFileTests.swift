@@ -208,10 +208,12 @@ struct GoodFileTests {
 struct NoteTests {
   private let head = "identifier: com.example.dump\nkind: processing\n"
 
-  private func specification(_ text: String, exists: (@Sendable (String) -> Bool)? = nil) -> Specification {
+  private func specification(
+    _ text: String, exists: (@Sendable (String) -> Bool)? = nil, hasFile: (@Sendable (String) -> Bool)? = nil
+  ) -> Specification {
     Specification(
       parsing: Source(name: "job.yaml", folder: "/srv/jobs", text: text),
-      options: SpecificationOptions(now: Corpus.now, exists: exists))
+      options: SpecificationOptions(now: Corpus.now, exists: exists, hasFile: hasFile))
   }
 
   @Test(
@@ -268,6 +270,40 @@ struct NoteTests {
     // A program that is searched in PATH cannot be checked.
     #expect(
       specification(head + "work: {command: [run], items: {range: 1...3}}\n", exists: { _ in false }).findings == [])
+  }
+
+  @Test(
+    "a script beside the file that the command does not find is a warning, with what to do",
+    arguments: [
+      ("[load.py]", "", "is beside this file, but a program without '/' is looked for on the PATH of the worker only"),
+      ("[python3, load.py]", "", "is beside this file, but the command runs in an empty folder of its host"),
+      ("[./load.py]", ", directory: /data", "is beside this file, but the command runs in '/data'"),
+      ("[python3, ./load.py]", ", directory: /data", "is beside this file, but the command runs in '/data'"),
+    ])
+  func scriptBeside(command: String, directory: String, message: String) throws {
+    let job = head + "work: {command: \(command)\(directory), items: {range: 1...3}}\n"
+    let found = specification(job, hasFile: { $0 == "/srv/jobs/load.py" }).problems
+    #expect(found.count == 1)
+    let warning = try #require(found.first)
+    #expect(warning.severity == .warning)
+    #expect(warning.message.contains(message))
+    let remedy = "write its absolute path, or 'directory: /srv/jobs'"
+    #expect(warning.message.hasSuffix(command == "[load.py]" ? "\(remedy) with './load.py'" : remedy))
+    #expect(specification(job, hasFile: { _ in false }).problems == [])
+  }
+
+  @Test(
+    "a word that is found, or that names no file, is no reason for a warning",
+    arguments: [
+      "command: [./load.py], directory: /srv/jobs", "command: [./load.py], directory: .",
+      "command: [python3, load.py], directory: /data", "command: [python3, /srv/jobs/load.py]",
+      "command: [python3, -, load, .., \"a b.py\"]",
+    ])
+  func foundScript(work: String) {
+    let job = head + "work: {\(work), items: {range: 1...3}}\n"
+    #expect(
+      specification(job, hasFile: { ["/srv/jobs/load.py", "/data/load.py", "/srv/jobs/load"].contains($0) }).problems
+        == [])
   }
 
   @Test("sandbox is read; without it, the owner of the host decides")

@@ -21,6 +21,7 @@ extension DefinitionDecoder {
     checkLineBreaks(in: fields["items"], passedBy: work.pass)
     if work.directory == nil { warnAboutEmptyFolder(work, fields) }
     warnAboutMissingFiles(work, fields)
+    warnAboutFilesBeside(work, fields)
     return work
   }
 
@@ -119,7 +120,7 @@ extension DefinitionDecoder {
     return joined(folder, text)
   }
 
-  private func joined(_ folder: String, _ path: String) -> String {
+  func joined(_ folder: String, _ path: String) -> String {
     // Only "." is removed: ".." may cross a symbolic link, which only the host can follow.
     let parts = path.split(separator: "/").filter { $0 != "." }
     return ([folder == "/" ? "" : folder] + parts.map(String.init)).joined(separator: "/")
