@@ -114,6 +114,10 @@ package struct BatonCommand: AsyncParsableCommand {
       console.output(help(fullMessage(for: error, columns: columns)))
       return ExitStatus.done.rawValue
     case .validationFailure:
+      if let unknown = UnknownOption.found(in: arguments, of: Self.self) {
+        console.error(unknown.message)
+        return ExitStatus.usage.rawValue
+      }
       // The message quotes arguments, and a script may have composed them of the names of jobs or hosts.
       let message = arguments.filter { $0 != $0.onOneLine }.reduce(fullMessage(for: error, columns: columns)) {
         $0.replacing($1, with: $1.onOneLine)

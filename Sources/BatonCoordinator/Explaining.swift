@@ -113,8 +113,8 @@ package struct Explaining {
     }
   }
 
-  /// What to do if even the best host lacks the GPUs: no change on a host that is there lets the request start. `nil` if
-  /// it does not lack them.
+  /// What to do if even the best host lacks the GPUs: no change on a host that is there lets the request start. `nil`
+  /// if it does not lack them.
   private func lackOfHardware(_ own: [Explanation.Line], _ onHost: [Explanation.Line]) -> String? {
     guard onHost.contains(where: { $0.code == Obstacle.Kind.hostHasNoGPU.rawValue }) else { return nil }
     let fleet = own.first { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }

@@ -17,7 +17,7 @@
 //
 // The command cannot write this line, because it does not know NONCE: the arguments of this process are gone when the
 // command begins. `baton-exec --probe` prints the highest level that this host can give, and why it gives no higher one:
-// `strict`, `basic: REASON` or `none: REASON`.
+// `strict`, `basic: REASON` or `none: REASON`. `baton-exec --help` says what the program is.
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE  // For O_PATH.
 #endif
@@ -275,10 +275,44 @@ static int probe(void) {
   return 0;
 }
 
+static int help(void) {
+  puts(
+      "OVERVIEW: Fence a process in, and become the command of a launch.\n"
+      "\n"
+      "baton-worker starts this program for each command. There is no need to start it by hand, except to ask which\n"
+      "sandbox this host can give.\n"
+      "\n"
+      "USAGE: baton-exec --probe\n"
+      "       baton-exec [OPTION]... -- PROGRAM ARGV0 [ARGUMENT]...\n"
+      "\n"
+      "  --probe               Print the highest level that this host can give, and why it gives no higher one: strict,\n"
+      "                        basic: REASON or none: REASON.\n"
+      "  --fence               Fence the command in: the sandbox 'basic'.\n"
+      "  --isolate             With --fence: in namespaces of its own, the sandbox 'strict'.\n"
+      "  --own-network         With --isolate: with a network of its own, which leads nowhere.\n"
+      "  --no-network          Forbid the network.\n"
+      "  --no-core             Forbid core dumps.\n"
+      "  --hide PATH           Hide this path. May be given several times, as may the next two.\n"
+      "  --keep PATH           Leave this path visible within a hidden one.\n"
+      "  --write PATH          With --isolate: let the command write to this path.\n"
+      "  --user UID:GID[:GROUP]...\n"
+      "                        Become this user, which must not be root.\n"
+      "  --exactly PATH        Run the program only if it is at this path, without links.\n"
+      "  --inside PATH         Run it in the working directory only if that is at this path, without links.\n"
+      "  --receive SOCKET:FIRST:COUNT\n"
+      "                        Receive descriptors for the command.\n"
+      "  --report NONCE        Tell a failure on standard output, in a line that begins with 'baton-exec NONCE'.\n"
+      "  --help, -h            Print this.\n"
+      "\n"
+      "Exit status: that of the command; 125 if it was not run.");
+  return 0;
+}
+
 int main(int count, char **words) {
   struct options options = {0};
   all_words = words;
   if (count == 2 && strcmp(words[1], "--probe") == 0) return probe();
+  if (count == 2 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0)) return help();
   parse(&options, count, words);
   struct problem problem = {NULL, 0};
   if (options.received > 0) problem = receive_descriptors(options.socket, options.first_received, options.received);

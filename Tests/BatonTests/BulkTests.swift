@@ -43,6 +43,57 @@ import Testing
     #expect(Self.calls(world, "set").isEmpty)
   }
 
+  @Test(arguments: [
+    (["cancel", "com.example.b"], "com.example.b, request 1: would be cancelled, ready\n"),
+    (["retry", "com.example.f"], "com.example.f, request 1: would go on at batch 0\n"),
+    (
+      ["set", "com.example.b", "priority=utility"],
+      "com.example.b, request 1: priority would be utility, is background\n"
+    ),
+    (["set", "com.example.c", "spread=4"], "com.example.c, request 1: spread would be 4\n"),
+    (["simulate", "launch", "com.example.b"], "com.example.b, request 1: would be launched, ready\n"),
+    (["simulate", "expire", "com.example.c"], "com.example.c, request 1: its launch would be asked to stop\n"),
+  ])
+  func `a dry run of one request says what would be, and needs no yes`(arguments: [String], output: String) async {
+    let world = World(Self.requests + [.example(5, "com.example.f", .failed)]) { state in
+      state.cancellations = [.ended(RequestID(2), JobIdentifier(trusted: "com.example.b"), number: 1)]
+    }
+    let run = await world.baton(arguments + ["--dry-run"])
+    #expect(run.status == 0, "\(run.error)")
+    #expect(run.output == output)
+    let changes = world.coordinator.calls.filter { call in
+      ["cancel ", "retry ", "set ", "simulate "].contains { call.hasPrefix($0) }
+    }
+    #expect(changes.isEmpty, "\(changes)")
+    #expect(await world.baton(arguments + ["--yes"]).status == 0, "a yes that is not needed does no harm")
+  }
+
+  @Test func `a dry run of a request that would be refused is refused`() async {
+    let world = World(Self.requests)
+    let run = await world.baton("retry", "com.example.b", "--dry-run")
+    #expect(run.status == 4)
+    #expect(run.error == "error: nothing would be changed: com.example.b, request 1 is ready\n")
+    let none = await world.baton("cancel", "com.example.b", "--request", "7", "--dry-run")
+    #expect(none.status == 3)
+    #expect(none.error.contains("nothing to cancel: request 7 of 'com.example.b' has ended"))
+  }
+
+  @Test(arguments: [(false, "this is final; "), (true, "this is final, and the repetition has ended with it; ")])
+  func `cancel says that it is final, and how to begin again`(repeats: Bool, words: String) async {
+    let cancelled = RequestRecord.example(1, "com.example.b", .cancelled) { $0.repeats = repeats }
+    let world = World([cancelled]) { state in
+      state.cancellations = [.ended(RequestID(1), JobIdentifier(trusted: "com.example.b"), number: 1)]
+    }
+    let run = await world.baton("cancel", "com.example.b")
+    #expect(run.error == "\(words)to begin again: baton submit com.example.b\n")
+    #expect(await world.baton("cancel", "com.example.b", "--quiet").error.isEmpty)
+    let chained = World([cancelled, .example(2, "com.example.b", number: 2, .scheduled) { $0.repeats = repeats }]) {
+      $0.cancellations = [.ended(RequestID(1), JobIdentifier(trusted: "com.example.b"), number: 1)]
+    }
+    let one = await chained.baton("cancel", "com.example.b", "--request", "1")
+    #expect(one.error == "this is final; to begin again: baton submit com.example.b\n", "its chain goes on")
+  }
+
   @Test func `one request is set without a question`() async {
     let world = World(Self.requests)
     let run = await world.baton("set", "com.example.b", "priority=utility")
@@ -82,9 +133,8 @@ import Testing
 
   @Test(arguments: [
     ["set", "com.example.*", "spread=2"], ["set", "com.example.a", "priority=high"], ["set", "com.example.a", "x=1"],
-    ["set", "com.example.a", "priority=utility", "--yes"],
     ["set", "com.example.*", "priority=utility", "--request", "1"],
-    ["simulate", "expire"], ["simulate", "launch", "com.example.a", "--dry-run"],
+    ["simulate", "expire"], ["simulate", "launch", "com.*", "--request", "2"],
   ])
   func `what contradicts itself is a usage error`(arguments: [String]) async {
     #expect(await World(Self.requests).baton(arguments).status == 64)

@@ -130,7 +130,8 @@ import Testing
     world.answer = answer
     let run = await world.baton("cancel", "--all")
     #expect(run.status == status)
-    #expect(run.error.hasPrefix("cancel 4 requests (1 of them running), and end 2 jobs that repeat? [y/N] "))
+    #expect(
+      run.error.hasPrefix("cancel 4 requests (1 of them running), and end 2 jobs that repeat? That is final. [y/N] "))
     #expect(world.coordinator.calls.contains("cancel all by ana") == (status == 0))
     if status != 0 { #expect(run.error.hasSuffix("error: nothing was cancelled\n")) }
   }
@@ -155,7 +156,9 @@ import Testing
     world.answer = answer
     let run = await world.baton("cancel", "com.example.photos.*")
     #expect(run.status == status, "\(run.error)")
-    #expect(run.error.hasPrefix("cancel 2 requests (1 of them running)? [y/N] "), "\(run.error)")
+    #expect(
+      run.error.hasPrefix("cancel 2 requests (1 of them running)? That is final, and ends what repeats. [y/N] "),
+      "\(run.error)")
     let cancelled = world.coordinator.calls.filter { $0.hasPrefix("cancel") }
     #expect(cancelled.count == (status == 0 ? 2 : 0), "\(cancelled)")
     if status == 0 { #expect(cancelled.allSatisfy { $0.contains("com.example.photos.") }) }

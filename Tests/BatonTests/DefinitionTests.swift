@@ -150,6 +150,49 @@ import Testing
     }
   }
 
+  @Test func `an unchanged file names the requests that keep an earlier definition, and --refreeze gives it to them`()
+    async throws
+  {
+    try await withTemporaryFolder { folder in
+      let world = try Self.applying(folder)
+      world.coordinator.state.withLock { $0.applied?[0].change = .unchanged }
+      let run = await world.baton("apply", folder)
+      #expect(run.status == 0)
+      #expect(
+        run.output.hasPrefix(
+          """
+          com.example.report: unchanged; 2 waiting requests keep an earlier definition ('baton apply --refreeze' gives \
+          them this one)
+            com.example.report, request 2 will run the earlier definition
+            com.example.report, request 4 will run the earlier definition
+          com.example.new: created
+          """), "\(run.output)")
+      let again = await world.baton("apply", folder, "--refreeze")
+      #expect(again.output.hasPrefix("com.example.report: unchanged; 2 waiting requests have it now\n"))
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a plan of an unchanged file names the requests that keep an earlier definition`(isApplied: Bool) async throws {
+    try await withTemporaryFolder { folder in
+      let world = try Self.applying(folder)
+      let yaml = await world.baton("definitions", "com.example.report", "-o", "yaml").output
+      try write(yaml, to: folder + "/job.yaml")
+      world.coordinator.state.withLock { $0.isApplied = isApplied }
+      let run = await world.baton("plan", folder)
+      #expect(run.status == 0, "\(run.error)")
+      let keeping = """
+          3 waiting requests keep an earlier definition ('baton apply --refreeze' gives them this one)
+            com.example.report, request 2
+            com.example.report, request 3
+            com.example.report, request 4
+
+        """
+      #expect(
+        run.output == "com.example.report: unchanged\n" + (isApplied ? "" : keeping) + "Nothing would change.\n")
+    }
+  }
+
   @Test func `a request that cannot have the new definition is named, with the reason`() async throws {
     try await withTemporaryFolder { folder in
       let world = try Self.applying(folder)

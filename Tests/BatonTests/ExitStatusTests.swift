@@ -46,7 +46,7 @@ import Testing
     ["submit", "a", "-f", "b.yaml"], ["submit", "a", "--payload", "{"], ["submit", "a", "--payload", "@/no/such/file"],
     ["submit", "a", "--earliest", "soon"], ["submit", "a", "--earliest", "5 minutes"],
     ["submit", "a", "--priority", "high"],
-    ["cancel"], ["cancel", "a", "--all"], ["cancel", "a", "--yes"], ["cancel", "--yes"], ["cancel", "--all"],
+    ["cancel"], ["cancel", "a", "--all"], ["cancel", "--yes"], ["cancel", "--all"],
     ["wait", "a", "--timeout", "10"],
     ["wait", "a", "--timeout", "2026-03-01T00:00:00Z"],
     ["watch", "--request", "2"], ["run"], ["run", "x.yaml", "--slots", "0"], ["coordinator", "--lease", "1ms"],
@@ -100,6 +100,30 @@ import Testing
     #expect(run.status == 64)
     #expect(run.output.isEmpty)
     #expect(run.error.hasPrefix(error), "\(run.error)")
+  }
+
+  @Test(arguments: [
+    (
+      ["list", "--stat", "failed"],
+      "'baton list' has no option '--stat', did you mean '--state'? 'baton list --help' lists the options"
+    ),
+    // The parser alone would name what is missing, and the option only the next time.
+    (
+      ["cancel", "--al"],
+      "'baton cancel' has no option '--al', did you mean '--all'? 'baton cancel --help' lists the options"
+    ),
+    (["apply", "--refreez"], "'baton apply' has no option '--refreez', did you mean '--refreeze'? "),
+    (["set", "a", "spread=2", "--requst", "3"], "'baton set' has no option '--requst', did you mean '--request'? "),
+    (
+      ["simulate", "expire", "--reson=y"], "'baton simulate expire' has no option '--reson', did you mean '--reason'? "
+    ),
+    (["show", "--zzzzzzzz"], "'baton show' has no option '--zzzzzzzz': 'baton show --help' lists the options"),
+  ])
+  func `an unknown option is one error, with the nearest one`(arguments: [String], error: String) async {
+    let run = await World().baton(arguments)
+    #expect(run.status == 64)
+    #expect(run.error.hasPrefix("error: \(error)"), "\(run.error)")
+    #expect(run.error.split(separator: "\n").count == 1)
   }
 
   @Test(arguments: [

@@ -44,6 +44,8 @@ import Testing
     let wide = await world.baton("list", "-o", "wide")
     #expect(!narrow.output.contains("LAUNCHES"))
     #expect(wide.output.contains("LAUNCHES"))
+    #expect(wide.output.contains(" SUBMITTED ") && wide.output.contains(" 2026-03-01T05:30:00Z "), "times as dates")
+    #expect(!(await world.baton("list").output.contains("SUBMITTED")))
   }
 
   @Test(arguments: [

@@ -31,6 +31,38 @@ import Testing
     }
   }
 
+  private static let backingOff = RequestRecord.example(5, "com.example.report", number: 5, .scheduled) { record in
+    (record.launches, record.waitsBecause) = (1, .backingOff(until: now + .seconds(3600)))
+  }
+
+  @Test func `a retry that is waited for becomes due, and nothing is submitted`() async throws {
+    let world = World([Self.backingOff])
+    let run = await world.baton("start", "com.example.report")
+    #expect(run.status == 0, "\(run.error)")
+    #expect(run.output == "com.example.report, request 5: ready; the retry that it waited for is due now\n")
+    #expect(world.coordinator.calls.contains("retry com.example.report"))
+    #expect(world.coordinator.orders.isEmpty)
+  }
+
+  @Test func `a request between two launches that is due already is only named`() async throws {
+    var due = Self.backingOff
+    (due.state, due.waitsBecause) = (.ready, nil)
+    let world = World([due])
+    let run = await world.baton("start", "com.example.report")
+    #expect(
+      run.output
+        == "com.example.report, request 5: ready; it was due already: 'baton explain com.example.report' says what "
+        + "keeps it from starting\n")
+    #expect(world.coordinator.orders.isEmpty)
+  }
+
+  @Test func `another payload asks for another request, after the one that waits for its retry`() async throws {
+    let world = World([Self.backingOff])
+    #expect(await world.baton("start", "com.example.report", "--payload", "8").status == 0)
+    #expect(world.coordinator.orders.map(\.payload) == [Array("8".utf8)])
+    #expect(!world.coordinator.calls.contains("retry com.example.report"))
+  }
+
   private static let world = World([
     .example(1, "com.example.photos.export.42", .running), .example(2, "com.example.report", .failed),
   ]) { state in

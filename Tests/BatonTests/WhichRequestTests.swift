@@ -89,11 +89,111 @@ import Testing
     #expect(wait.error.contains("succeeded after 1m, batch 3 skipped"))
     let json = await world.baton("list", "--all", "-o", "jsonl").output
     #expect(
-      json.contains(#""batches":5,"completedUnits":5,"totalUnits":6,"skippedBatches":[3],"skippedUnits":1"#), "\(json)")
+      json.contains(
+        #""batches":5,"completedUnits":5,"totalUnits":6,"skippedBatches":[3],"skippedShards":[],"skippedUnits":1"#),
+      "\(json)")
     let failed = await World([Self.skipped(.failed)]).baton("list", "--all")
     #expect(failed.output.contains(" 5/6 83% ") && failed.output.contains("batch 3 skipped"))
     let running = await World([Self.skipped(.running)]).baton("list", "--all")
     #expect(running.output.contains(" 5/6 83% ") && running.output.contains("batch 3 skipped"))
+  }
+
+  @Test func `a skipped batch of a divided request is named with its shard in list, show, wait and JSON`() async throws
+  {
+    var record = Self.skipped(.succeeded)
+    (record.shards, record.skippedShards) = (ShardSummary(lanes: 2, total: 4, succeeded: 4), [2])
+    let world = World([record])
+    let said = "batch 3 of shard 2 skipped"
+    #expect(await world.baton("list", "--all").output.contains(said))
+    #expect(await world.baton("show", Self.name).output.contains("5 batches, \(said)\n"))
+    #expect(await world.baton("wait", Self.name).error.contains(said))
+    let json = await world.baton("list", "--all", "-o", "jsonl").output
+    #expect(json.contains(#""skippedBatches":[3],"skippedShards":[2],"skippedUnits":1"#), "\(json)")
+  }
+
+  @Test func `a request on a host that is away says since when, and until when the lease lasts`() async throws {
+    var record = Self.skipped(.running)
+    record.hostAway = HostAway(since: now + .seconds(-90), leaseUntil: now + .seconds(30))
+    let world = World([record])
+    let said = "its host is away since 06:28:30 UTC (1m 30s ago), its lease lasts until 06:30:30 UTC (in 30s)"
+    #expect(await world.baton("list").output.contains(said))
+    #expect(await world.baton("show", Self.name).output.contains("running on alpha, launch 2; \(said)\n"))
+    let json = await world.baton("list", "-o", "jsonl").output
+    #expect(
+      json.contains(#""hostAway":{"since":"2026-03-01T06:28:30.250Z","leaseUntil":"2026-03-01T06:30:30.250Z"}"#),
+      "\(json)")
+  }
+
+  @Test func `a pipe is told when the host of a request goes away, and when it is back`() {
+    var lines = ProgressLines()
+    var record = Self.skipped(.running)
+    _ = lines.line(for: record, at: now)
+    record.hostAway = HostAway(since: now, leaseUntil: now + .seconds(30))
+    #expect(lines.line(for: record, at: now)?.contains("its host is away since") == true)
+    #expect(lines.line(for: record, at: now) == nil)
+    record.hostAway = nil
+    #expect(lines.line(for: record, at: now)?.contains("running on alpha, launch 2") == true)
+  }
+
+  /// A request with a failed first launch, whose reason has two lines, and a second one.
+  private static func failedOnce(_ state: RequestState, _ second: LaunchRecord?) -> RequestDetails {
+    var record = skipped(state)
+    (record.skippedBatches, record.reason) = ([], state == .failed ? "Traceback:\nno such album" : nil)
+    let first = LaunchRecord(
+      launch: LaunchKey(request: record.id, number: 1), host: HostName("alpha"), startedAt: now + .seconds(-600),
+      endedAt: now + .seconds(-300), outcome: .failed, reason: "Traceback:\nno such album", isGraceful: true,
+      firstBatch: 0, batches: 0, spanID: SpanID(1))
+    return RequestDetails(record: record, launches: [first] + [second].compactMap { $0 }, events: [])
+  }
+
+  private static func second(_ outcome: LaunchOutcome.Kind?, batches: Int) -> LaunchRecord {
+    LaunchRecord(
+      launch: LaunchKey(request: RequestID(1), number: 2), host: HostName("alpha"), startedAt: now + .seconds(-60),
+      endedAt: outcome == nil ? nil : now, outcome: outcome, isGraceful: true, firstBatch: 0, batches: batches,
+      spanID: SpanID(2))
+  }
+
+  @Test func `a failure is told until the request has gone on past it, and dated while it may still come again`() async
+  {
+    let cases: [(RequestDetails, String?)] = [
+      (Self.failedOnce(.failed, nil), "  Failure\n    Traceback:"),
+      (
+        Self.failedOnce(.scheduled, nil),
+        "  Earlier failure: launch 1, 2026-03-01T06:25:00Z (5m ago)\n    Traceback:"
+      ),
+      (Self.failedOnce(.running, Self.second(nil, batches: 0)), "  Earlier failure: launch 1, "),
+      (Self.failedOnce(.running, Self.second(nil, batches: 1)), nil),
+      (Self.failedOnce(.succeeded, Self.second(.finished, batches: 0)), nil),
+      (Self.failedOnce(.cancelled, nil), nil),
+    ]
+    for (details, title) in cases {
+      let output = await World { $0.details = [details] }.baton("show", Self.name).output
+      if let title {
+        #expect(output.contains(title), "\(output)")
+      } else {
+        #expect(!output.lowercased().contains("  failure") && !output.contains("Earlier failure"), "\(output)")
+      }
+    }
+  }
+
+  @Test func `a failed request names the items of the batch at which it stands`() async throws {
+    let items = BatchItems(
+      batch: 3, range: 30..<45, total: 247, items: (31...40).map { "IMG_\($0).jpg" }, last: "IMG_45.jpg")
+    let world = World([Self.skipped(.failed)]) { $0.batches = BatchList([items]) }
+    let show = await world.baton("show", Self.name)
+    #expect(
+      show.output.contains("Failed at   batch 3: items 31 to 45 of 247, IMG_31.jpg … IMG_45.jpg\n"), "\(show.output)")
+    let json = await world.baton("show", Self.name, "-o", "json").output
+    #expect(json.contains(#""lastItem": "IMG_45.jpg""#))
+    let batch = await world.baton("show", Self.name, "--batch", "3")
+    #expect(batch.output.hasPrefix("\(Self.name), request 1, batch 3: items 31 to 45 of 247\n  IMG_31.jpg\n"))
+    #expect(batch.output.hasSuffix("  IMG_40.jpg\n  … 4 more\n  IMG_45.jpg\n"), "\(batch.output)")
+    #expect(world.coordinator.calls.contains("batches of \(Self.name) batch 3"))
+    let none = await World([Self.skipped(.failed)]).baton("show", Self.name)
+    #expect(none.status == 0 && !none.output.contains("Failed at"))
+    for arguments in [["--shard", "1"], ["--batch", "0", "--shards"], ["--batch", "0", "--definition"]] {
+      #expect(await world.baton(["show", Self.name] + arguments).status == 64)
+    }
   }
 
   @Test func `many skipped batches are counted`() {

@@ -10,9 +10,10 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     abstract: "Store the definitions of job files at the coordinator.",
     discussion: """
       Nothing is submitted, with one exception: a definition with 'repeat' that has no request yet gets its first one. \
-      Requests that were submitted before keep the definition they were submitted under; --refreeze gives this one to those that wait. If \
-      a file has an error, nothing of any file is applied. --prune PATTERN then removes the definitions below the \
-      pattern that are in none of the files; one with unfinished requests stays, and is told.
+      Requests that were submitted before keep the definition they were submitted under; --refreeze gives this one to \
+      those that wait, also if it was applied before. They then start when the new text says so. If a file \
+      has an error, nothing of any file is applied. --prune PATTERN then removes the definitions below the pattern that \
+      are in none of the files; one with unfinished requests stays, and is told.
 
       Examples:
         baton apply job.yaml
@@ -104,37 +105,30 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
       var request: RequestName
       var isGiven: Bool
     }
-
-    /// The most requests that are named; the others are counted.
-    static let mostNamed = 10
   }
 }
 
 extension ApplyCommand.Outcome {
-  /// Counts the requests that wait under earlier definitions. The definitions are applied already, so an error of this
-  /// count is no error of the command.
+  /// Counts the requests that wait under earlier definitions, also where the definition is unchanged: it may have been
+  /// applied without them before. The definitions are applied already, so an error of this count is no error of the
+  /// command.
   fileprivate static func counting(_ applied: [AppliedDefinition], _ api: any OperatorAPI) async -> [Self] {
-    let updated = applied.filter { $0.change == .updated }.map(\.pattern)
-    let found = updated.isEmpty ? [] : (try? await api.definitions(named: updated)) ?? []
+    let present = applied.filter { $0.change != .created }.map(\.pattern)
+    let found = present.isEmpty ? [] : (try? await api.definitions(named: present)) ?? []
     // A wildcard names the definitions below it too.
-    let reports = found.filter { updated.contains($0.definition.pattern) }
+    let reports = found.filter { present.contains($0.definition.pattern) }
     var outcomes: [Self] = []
     for one in applied {
       let waiting = reports.first { $0.definition.pattern == one.pattern }?.waiting ?? 0
       // The request that this application has submitted has the new definition.
-      var outcome = Self(applied: one, keeping: max(0, waiting - (one.submitted == nil ? 0 : 1)))
-      if outcome.keeping > 0 { await outcome.nameKeeping(api) }
-      outcomes.append(outcome)
+      let earlier = max(0, waiting - (one.submitted == nil ? 0 : 1))
+      let keeping = earlier == 0 ? nil : try? await EarlierText.find(one.pattern, api) { $0.definition != one.id }
+      outcomes.append(
+        Self(
+          applied: one, keeping: one.change == .updated ? earlier : keeping?.count ?? 0,
+          named: (keeping?.named ?? []).map { Named(request: $0, isGiven: false) }))
     }
     return outcomes
-  }
-
-  /// Names the first requests that wait under an earlier definition.
-  private mutating func nameKeeping(_ api: any OperatorAPI) async {
-    let filter = RequestFilter(states: [.scheduled, .ready], pattern: applied.pattern)
-    let page = (try? await api.requests(filter, after: nil, limit: 100)) ?? []
-    named = page.filter { $0.pattern == applied.pattern && $0.definition != applied.id }
-      .prefix(Self.mostNamed).map { Named(request: $0.name, isGiven: false) }
   }
 
   /// Gives the definitions to all requests that wait under an earlier one, page by page.
@@ -170,7 +164,7 @@ extension ApplyCommand.Outcome {
   }
 
   private mutating func name(_ record: RequestRecord, isGiven: Bool) {
-    if named.count < Self.mostNamed { named.append(Named(request: record.name, isGiven: isGiven)) }
+    if named.count < EarlierText.mostNamed { named.append(Named(request: record.name, isGiven: isGiven)) }
   }
 
   /// What each of the named requests will run.
@@ -182,7 +176,8 @@ extension ApplyCommand.Outcome {
 
   /// The line of output: `com.example.export.*: updated; 2 waiting requests keep the earlier definition`.
   fileprivate var line: String {
-    let kept = "\(counted(keeping, "waiting request")) \(keeping == 1 ? "keeps" : "keep") the earlier definition"
+    let which = applied.change == .unchanged ? "an earlier" : "the earlier"
+    let kept = "\(counted(keeping, "waiting request")) \(keeping == 1 ? "keeps" : "keep") \(which) definition"
     let given = "\(counted(refrozen, "waiting request")) \(refrozen == 1 ? "has" : "have") it now"
     return applied.line + (refrozen > 0 ? "; \(given)" : "")
       + (keeping > 0

@@ -9,7 +9,9 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     abstract: "Cancel the live and the waiting request of an identifier, several requests, or everything.",
     discussion: """
       A request that waits ends at once. A running launch expires with the reason 'cancelled': its batch may finish, \
-      within seconds. If the job repeats, no further request follows until it is submitted or applied again.
+      within seconds. That is final: a cancelled request does not go on, and 'baton submit' begins again from the \
+      beginning. If the job repeats, its repetition ends too, until it is submitted or applied again. To stop a job for \
+      a while, use 'baton drain', 'baton evict' or 'baton pause': it goes on where it stood.
 
       A pattern, --state, --host, --older-than or --by chooses several unfinished requests, at most 10,000. On a \
       terminal the command then asks for confirmation, as it does for --all; a script must give --yes, otherwise the \
@@ -55,6 +57,9 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   /// Whether requests have to be looked for before they are cancelled.
   private var isBulk: Bool { !all && (bulk.chooses || !state.isEmpty || identifier?.literal == nil) }
 
+  /// Whether the requests are looked for because only that is asked of one identifier.
+  private var isRehearsal: Bool { bulk.dryRun && !all }
+
   func validate() throws {
     if all, identifier != nil || request != nil || bulk.chooses || !state.isEmpty {
       throw ValidationError("--all cancels everything: choose no requests with it.")
@@ -66,15 +71,12 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
       throw ValidationError("Name an identifier or a pattern, choose requests with an option, or give --all.")
     }
     if request != nil, isBulk { throw ValidationError("--request needs an identifier, and no other choice.") }
-    if bulk.yes || bulk.dryRun, !all, !isBulk {
-      throw ValidationError("Cancelling one identifier needs no confirmation: leave out --yes and --dry-run.")
-    }
   }
 
   func run() async throws {
     let console = Console.current
     let user = console.environment.user
-    if isBulk { return try await cancelSeveral(console, by: user) }
+    if isBulk || isRehearsal { return try await cancelSeveral(console, by: user) }
     let selection = identifier?.literal.map { CancelSelection.identifier($0, number: request) } ?? .all
     if all, !bulk.yes { try await confirm(console) }
     let cancelled = try await client.connect { try await $0.cancel(selection, by: user) }
@@ -92,10 +94,11 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
       verb: "cancel",
       filter: RequestFilter(
         states: states.isEmpty ? unfinished : states, pattern: identifier, host: bulk.host.map { HostName($0) }),
-      options: bulk.choice)
+      options: bulk.choice, number: request, consequence: "That is final, and ends what repeats.")
     let found = try await client.connect { try await change.find($0) }
     if found.isEmpty {
       console.emit(options.output, list: []) { [] }
+      if !isBulk { return try tellNothing(console) }
       return console.note("nothing to cancel: no unfinished request matches")
     }
     if bulk.dryRun {
@@ -115,9 +118,30 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   /// Says what was cancelled, and waits for what has to stop if that was asked for.
   private func tell(_ cancelled: [Cancellation], _ console: Console) async throws {
     console.emit(options, list: cancelled.map { JSONValue($0) }) { cancelled.lines }
+    if options.output.isTable, !options.quiet { try await tellFinality(cancelled.map(\.name).unique, console) }
     let stopping = cancelled.filter(\.isStopping).map(\.name).unique
     guard wait, !stopping.isEmpty else { return }
     _ = try await client.follow(stopping, display: ProgressDisplay(console, to: .error))
+  }
+
+  /// Says on standard error that nothing of this goes on, and how to begin again.
+  private func tellFinality(_ names: [RequestName], _ console: Console) async throws {
+    let identifiers = names.map(\.identifier).unique
+    guard identifiers.count == 1, let identifier = identifiers.first else {
+      return console.note(
+        "this is final, and ends what repeats; to begin again: baton submit IDENTIFIER, or baton apply FILE")
+    }
+    let hasEnded = (try? await client.connect { try await Self.repetitionHasEnded(of: identifier, $0) }) ?? false
+    console.note(
+      "this is final" + (hasEnded ? ", and the repetition has ended with it" : "")
+        + "; to begin again: baton submit \(identifier)")
+  }
+
+  /// Whether the job repeats, and no request of it waits for its turn any more.
+  private static func repetitionHasEnded(of identifier: JobIdentifier, _ api: any OperatorAPI) async throws -> Bool {
+    let filter = RequestFilter(pattern: IdentifierPattern(identifier), isNewestFirst: true)
+    let last = try await api.requests(filter, after: nil, limit: 2)
+    return last.first?.repeats == true && !last.contains { $0.launches == 0 && $0.state.isPending }
   }
 
   /// Tells the person at the terminal how much would be cancelled, and asks for confirmation.
@@ -168,7 +192,7 @@ private struct CancellationExtent: Sendable {
   var question: String {
     let ends = counted(chains.count, "job") + (chains.count == 1 ? " that repeats" : " that repeat")
     return "cancel \(counted(requests, "request"))" + (running > 0 ? " (\(running) of them running)" : "")
-      + (chains.isEmpty ? "" : ", and end \(ends)") + "?"
+      + (chains.isEmpty ? "" : ", and end \(ends)") + "? That is final."
   }
 }
 

@@ -12,11 +12,13 @@ struct ListCommand: AsyncParsableCommand, Sendable {
       one that was submitted last; in a list of ended requests alone, it is the one that ended last.
 
       AGE is counted from submission; WHEN says when a request becomes eligible, since when it runs, or when it ended. \
-      Of a request that is ready, DETAIL shows the first obstacle; 'baton explain' shows all obstacles.
+      '-o wide' has these times as dates too, and cuts nothing. Of a request that is ready, DETAIL shows the first \
+      obstacle; 'baton explain' shows all obstacles.
 
       Examples:
         baton list
         baton list --last 10
+        baton list --all -o wide
         baton list --state failed --since 12h
         baton list --state ready --sort oldest --limit 10
         baton list --state running --host alpha

@@ -10,8 +10,9 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
     abstract: "Say what 'baton apply' would change, and change nothing.",
     discussion: """
       Each key that differs is shown with its present value (-) and its new one (+). Requests keep the definition they \
-      were submitted under: the plan counts those that wait. Exit status: 0 if nothing would change, 2 if something \
-      would. Of at most 20 definitions it says on how many hosts a request could start now.
+      were submitted under: the plan counts those that wait, and names those that keep an earlier definition than is \
+      applied. Exit status: 0 if nothing would change, 2 if something would. Of at most 20 definitions it says \
+      on how many hosts a request could start now.
 
       --prune PATTERN also shows the definitions below the pattern that are in none of the files, which 'baton apply \
       --prune PATTERN' removes.
@@ -53,6 +54,8 @@ struct Plan {
     var definition: Definition
     /// What is applied now; `nil` if nothing is.
     var present: DefinitionReport?
+    /// Of an unchanged definition, the requests that keep an earlier one.
+    var keeping = EarlierText()
 
     var changes: [DefinitionChange] {
       guard let present, present.problem == nil else { return [] }
@@ -90,6 +93,7 @@ struct Plan {
   ) async throws {
     let plan = try await client.connect { api in
       var plan = Plan(definitions, pruning: pruning, present: try await api.definitions(named: []))
+      for index in plan.steps.indices { try await plan.steps[index].findKeeping(api) }
       if definitions.count <= AbleHosts.mostDefinitions { plan.able = try await api.ableHosts(for: definitions) }
       return plan
     }
@@ -139,6 +143,19 @@ extension Plan.Step {
       waiting == 0
       ? nil : "  \(counted(waiting, "waiting request")) \(waiting == 1 ? "keeps" : "keep") the present definition"
     return [headline] + [problem].compactMap { $0 } + changes.flatMap(\.lines) + [keeping].compactMap { $0 }
+      + self.keeping.lines
+  }
+
+  /// Looks for the requests that keep an earlier definition than the one that is applied, where that stays.
+  fileprivate mutating func findKeeping(_ api: any OperatorAPI) async throws {
+    guard change == .unchanged, let present, present.waiting > 0 else { return }
+    var isApplied: [DefinitionID: Bool] = [:]
+    keeping = try await EarlierText.find(definition.pattern, api) { record in
+      if let known = isApplied[record.definition] { return !known }
+      let found = try await api.definition(of: record.identifier, number: record.number).isApplied
+      isApplied[record.definition] = found
+      return !found
+    }
   }
 }
 
@@ -172,7 +189,8 @@ extension JSONValue {
   fileprivate init(removal report: DefinitionReport) {
     self = [
       "identifier": JSONValue(report.definition.pattern.rawValue), "change": "removed", "keys": .array([]),
-      "waiting": JSONValue(report.waiting), "hostsNow": .null, "hostsEver": .null,
+      "waiting": JSONValue(report.waiting), "waitingWithEarlierDefinition": JSONValue(0), "hostsNow": .null,
+      "hostsEver": .null,
     ]
   }
 
@@ -180,7 +198,8 @@ extension JSONValue {
     self = [
       "identifier": JSONValue(step.definition.pattern.rawValue), "change": JSONValue(step.change.rawValue),
       "keys": .array(step.changes.map { JSONValue($0) }), "waiting": JSONValue(step.waiting),
-      "hostsNow": JSONValue(able?.now), "hostsEver": JSONValue(able?.ever),
+      "waitingWithEarlierDefinition": JSONValue(step.keeping.count), "hostsNow": JSONValue(able?.now),
+      "hostsEver": JSONValue(able?.ever),
     ]
   }
 }

@@ -12,7 +12,8 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
       --with-new-definition uses the definition that is applied now: apply the repaired file first. It is refused, and \
       the difference is shown, if the items or the batch size have changed, because then the checkpoint would mean \
       another position. --skip-batch skips the batch that fails; the request records it. If several shards of the \
-      request failed, --shard says which of them skips its batch; the others repeat theirs.
+      request failed, --shard says which of them skips its batch; the others repeat theirs. A request that waits for its \
+      retry becomes due now, as with 'baton start'.
 
       A pattern, --host, --older-than or --by chooses several failed requests, at most 10,000. On a terminal the \
       command then asks for confirmation; a script must give --yes, otherwise the command is refused.
@@ -53,9 +54,6 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     if isBulk, request != nil || shard != nil || wait {
       throw ValidationError("--request, --shard and --wait need one identifier, and no other choice.")
     }
-    if bulk.yes || bulk.dryRun, !isBulk {
-      throw ValidationError("Retrying one request needs no confirmation: leave out --yes and --dry-run.")
-    }
     if shard != nil, !skipBatch {
       throw ValidationError("--shard belongs to --skip-batch; without it all failed shards are retried.")
     }
@@ -70,6 +68,11 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     let console = Console.current
     let command = self
     guard !isBulk, let identifier = identifier?.literal else { return try await retrySeveral(console) }
+    if bulk.dryRun {
+      return try await client.foresee(
+        identifier, request, choosing: .ran, options, where: { $0.state == .failed || becomesDue($0) },
+        foreseen: foreseen)
+    }
     let record = try await client.connect { api in
       try await api.retry(
         identifier, number: command.request, skipping: command.skipping, withNewDefinition: command.withNewDefinition)
@@ -94,7 +97,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     }
     if bulk.dryRun {
       return console.emit(options.output, list: found.map { JSONValue($0) }) {
-        found.map { "\($0.name): would go on at batch \($0.progress.batches)" }
+        found.map { "\($0.name): \(foreseen($0))" }
       }
     }
     try change.confirm(found, console)
@@ -110,6 +113,20 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     console.note(
       "\(counted(found.count - records.count, "request")) stayed as \(records.count + 1 == found.count ? "it was" : "they were"):"
         + " 'baton retry IDENTIFIER --request NUMBER' says why")
+  }
+
+  /// Whether the request waits for its retry, which this command makes due.
+  private func becomesDue(_ record: RequestRecord) -> Bool {
+    record.waitsBecause?.kind == .backingOff && record.launches > 0 && !skipBatch && !withNewDefinition
+  }
+
+  private func foreseen(_ record: RequestRecord) -> String {
+    if becomesDue(record) { return "its retry would be due now" }
+    if skipBatch, shard == nil, let failed = record.shards?.failed, failed > 1 {
+      return "would be refused: say with --shard which of its \(failed) failed shards passes over its batch"
+    }
+    let batch = record.shards == nil ? "at batch \(record.progress.batches)" : "with its failed shards"
+    return "would go on \(batch)" + (skipBatch ? ", without the batch that failed ('baton show' names its items)" : "")
   }
 
   private static func line(_ record: RequestRecord) -> String {

@@ -53,13 +53,18 @@ struct SetCommand: AsyncParsableCommand, Sendable {
       throw ValidationError("spread is set for one request: name an identifier, and choose no others.")
     }
     if isBulk, request != nil { throw ValidationError("--request needs an identifier, and no other choice.") }
-    if bulk.yes || bulk.dryRun, !isBulk {
-      throw ValidationError("One request needs no confirmation: leave out --yes and --dry-run.")
-    }
   }
 
   func run() async throws {
     switch (try setting(), isBulk ? nil : identifier.literal) {
+    case (.spread(let lanes), let identifier?) where bulk.dryRun:
+      try await client.foresee(
+        identifier, request, options, where: { !$0.state.isEnded },
+        foreseen: { "spread would be \(lanes)" + ($0.shards.map { ", is \($0.lanes)" } ?? "") })
+    case (.priority(let priority), let identifier?) where bulk.dryRun:
+      try await client.foresee(identifier, request, options, where: \.state.isPending) {
+        Self.foreseen($0, priority)
+      }
     case (.spread(let lanes), let identifier?):
       let number = request
       let record = try await client.connect { try await $0.setSpread(identifier, number: number, lanes: lanes) }
@@ -82,9 +87,13 @@ struct SetCommand: AsyncParsableCommand, Sendable {
       options: bulk.choice)
     try await change.carryOut(
       client, options, nothing: "nothing to set: no waiting request matches",
-      foreseen: { "priority would be \(priority.name), is \($0.priority.name)" }, json: { JSONValue($0) },
+      foreseen: { Self.foreseen($0, priority) }, json: { JSONValue($0) },
       line: Self.line,
       change: { api, record in try await api.setPriority(record.identifier, number: record.number, priority) })
+  }
+
+  private static func foreseen(_ record: RequestRecord, _ priority: Priority) -> String {
+    "priority would be \(priority.name), is \(record.priority.name)"
   }
 
   private static func line(_ record: RequestRecord) -> String { "\(record.name): priority \(record.priority.name)" }

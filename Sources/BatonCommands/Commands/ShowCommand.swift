@@ -11,39 +11,83 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
     discussion: """
       If the definition repeats and its next request is not due yet, the last request that ran is shown, and NEXT \
       names the scheduled one. Of a request that is divided into shards, the last launches are shown; --shards lists \
-      its shards in place of the launches. --definition writes the definition that the request runs, which may be an \
-      earlier one than is applied now. In JSON every key is always present; it is null if its value is unknown.
+      its shards in place of the launches. Of a failed request, the items of the batch are named at which it stands; \
+      'baton retry --skip-batch' gives these up. --batch lists those of any batch. --definition writes the definition \
+      that the request runs, which may be an earlier one than is applied now. In JSON every key is always present; it is null if its value is unknown.
 
       Examples:
         baton show com.example.report
         baton show com.example.report --request 3
         baton show com.example.sums --shards
+        baton show com.example.report --batch 12
+        baton show com.example.sums --batch 0 --shard 3
         baton show com.example.report --definition
         baton show com.example.report -o json | jq '.launchHistory[].outcome'
       """)
 
   @OptionGroup var request: RequestArgument
   @Flag(help: "List every shard of the request.") var shards = false
+  @Option(
+    help: ArgumentHelp("List the items of this batch, from 0.", valueName: "number"), transform: Arguments.index)
+  var batch: Int?
+  @Option(
+    help: ArgumentHelp("With --batch: the shard of a divided request, from 0.", valueName: "number"),
+    transform: Arguments.index)
+  var shard: Int?
   @Flag(help: "Write the definition that the request runs, as a job file.") var definition = false
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func validate() throws {
-    guard !definition || !shards else { throw ValidationError("--definition and --shards show different things.") }
+    let asked = [definition ? "--definition" : nil, shards ? "--shards" : nil, batch == nil ? nil : "--batch"]
+      .compactMap(\.self)
+    guard asked.count < 2 else {
+      throw ValidationError("\(asked.joined(separator: " and ")) show different things: give one of them.")
+    }
+    guard shard == nil || batch != nil else { throw ValidationError("--shard belongs to --batch.") }
   }
 
   func run() async throws {
     let console = Console.current
     if definition { return try await writeDefinition(console) }
+    if let batch { return try await writeBatch(batch, console) }
     let (request, listsShards) = (request, shards)
-    let (details, shards) = try await client.connect { api in
+    let (details, shards, batches) = try await client.connect { api in
       let details = try await api.details(request.identifier, number: request.request, choosing: .ranIfRepeating)
-      return (details, listsShards ? try await Self.shards(of: details.record, api) : nil)
+      return (
+        details, listsShards ? try await Self.shards(of: details.record, api) : nil,
+        try await Self.failedBatches(of: details.record, api)
+      )
     }
-    let json = JSONValue(details)
+    let json = JSONValue(details).adding([
+      "failedBatches": .array((batches?.batches ?? []).map { JSONValue($0, of: details.record) })
+    ])
     console.emit(
       options.output, shards.map { json.adding(["shardList": .array($0.map { JSONValue($0) })]) } ?? json
-    ) { requestBlock(details, shards: shards, console) }
+    ) { requestBlock(details, shards: shards, batches: batches, console) }
+  }
+
+  /// The batches at which a failed request stands; `nil` if it has not failed, or has no items.
+  private static func failedBatches(of record: RequestRecord, _ api: any OperatorAPI) async throws -> BatchList? {
+    guard record.state == .failed else { return nil }
+    do {
+      return try await api.batches(record.identifier, number: record.number, shard: nil, batch: nil)
+    } catch OperatorError.conflict {
+      return nil
+    }
+  }
+
+  private func writeBatch(_ batch: Int, _ console: Console) async throws {
+    let (request, shard) = (request, shard)
+    let (record, found) = try await client.connect { api in
+      let details = try await api.details(request.identifier, number: request.request, choosing: .ranIfRepeating)
+      let record = details.record
+      return (
+        record, try await api.batches(record.identifier, number: record.number, shard: shard, batch: batch).batches
+      )
+    }
+    guard let items = found.first else { return }
+    console.emit(options.output, JSONValue(items, of: record)) { ["\(record.name), \(items.place)"] + items.lines }
   }
 
   private func writeDefinition(_ console: Console) async throws {

@@ -33,8 +33,14 @@ extension Console {
       looksAtFiles ? { @Sendable path in FileManager.default.fileExists(atPath: path) } : nil
     let specification = Specification(
       reading: paths, input: (environment.readInput, environment.currentDirectory),
-      options: SpecificationOptions(now: environment.now(), defaultDirectory: directory, exists: exists))
+      options: SpecificationOptions(
+        now: environment.now(), defaultDirectory: directory, exists: exists, hasFile: { Self.hasFile($0) }))
     return isStrict ? specification.withWarningsAsErrors : specification
+  }
+
+  private static func hasFile(_ path: String) -> Bool {
+    var isDirectory = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && !isDirectory
   }
 
   /// The problem as compilers print it: `jobs/export.yaml:7:3: error: …`, then the line of the file, and a caret

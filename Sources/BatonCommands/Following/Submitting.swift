@@ -65,12 +65,15 @@ struct Submitting: Sendable {
 extension Console {
   /// Writes the answers: accepted submissions to standard output, refusals and warnings to standard error.
   /// - Parameter awaitsEnd: the caller writes JSON once, when the requests have ended; then no JSON is written here.
-  func tell(_ outcomes: [SubmissionOutcome], _ options: ChangeOptions, isList: Bool, awaitsEnd: Bool) {
+  func tell(
+    _ outcomes: [SubmissionOutcome], _ options: ChangeOptions, remark: String? = nil, isList: Bool, awaitsEnd: Bool
+  ) {
     for outcome in outcomes { tell(outcome) }
     let accepted = outcomes.compactMap { outcome -> (line: String, json: JSONValue)? in
       guard case .accepted(let receipt, let traceID, let warning) = outcome.result else { return nil }
       return (
-        receipt.line(for: outcome.order, at: environment.now()), JSONValue(receipt, outcome.order, traceID, warning)
+        receipt.line(for: outcome.order, at: environment.now()) + (remark.map { "; \($0)" } ?? ""),
+        JSONValue(receipt, outcome.order, traceID, warning)
       )
     }
     let format = options.output

@@ -30,9 +30,13 @@ extension JSONValue {
       "completedUnits": JSONValue(record.doneUnits),
       "totalUnits": JSONValue(record.totalUnits),
       "skippedBatches": .array(record.skippedBatches.map { JSONValue($0) }),
+      "skippedShards": .array(record.skippedShards.map { JSONValue($0) }),
       "skippedUnits": JSONValue(record.skippedUnits),
       "shards": JSONValue(record.shards),
       "host": JSONValue(record.host?.rawValue),
+      "hostAway": record.hostAway.map { away in
+        ["since": JSONValue(away.since), "leaseUntil": JSONValue(away.leaseUntil)]
+      } ?? nil,
       "startedAt": JSONValue(record.startedAt),
       "endedAt": JSONValue(record.endedAt),
       "outcome": JSONValue(record.outcome),

@@ -177,9 +177,10 @@ extension Explanation.Order {
     let when = lastUsedAt.map { $0.relative(to: now) }.map { $0 == "now" ? "just now" : $0 }
     let use =
       hasRecentUse
-      ? "recent use: \(when ?? "yes"), so it goes before definitions of this priority without recent use"
-      : "no recent use\(when.map { " (last \($0))" } ?? ""): definitions of this priority that were used within a day "
-        + "go first"
+      ? "recent use: a person submitted or looked at a job of its definition \(when ?? "within a day"), so it goes before "
+        + "definitions of this priority without recent use"
+      : "no recent use\(when.map { " (last \($0))" } ?? ""): definitions of this priority of which a person submitted or "
+        + "looked at a job within a day go first"
     return classesAhead == 0
       ? use
       : use + "; \(counted(classesAhead, "class", plural: "classes")) with ready requests "

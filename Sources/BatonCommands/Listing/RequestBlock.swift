@@ -4,12 +4,16 @@ import BatonModel
 import BatonStore
 
 /// The text of `baton show`: one request with every poke, launch and event.
-/// - Parameter shards: the shards to list in place of the launches; `nil` lists the launches.
-func requestBlock(_ details: RequestDetails, shards: [ShardRecord]? = nil, _ console: Console) -> [String] {
+/// - Parameters:
+///   - shards: the shards to list in place of the launches; `nil` lists the launches.
+///   - batches: the batches at which the request has failed; `nil` if that is not known.
+func requestBlock(
+  _ details: RequestDetails, shards: [ShardRecord]? = nil, batches: BatchList? = nil, _ console: Console
+) -> [String] {
   let style = console.style(of: .output)
-  var lines =
-    [style.bold(details.record.name.description)] + block(facts(details, console), columns: console.outputColumns)
-  if let failure = failure(details, columns: console.outputColumns) { lines += [""] + failure }
+  let facts = facts(details, console) + (batches?.facts ?? [])
+  var lines = [style.bold(details.record.name.description)] + block(facts, columns: console.outputColumns)
+  if let failure = failure(details, console) { lines += [""] + failure }
   if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
   if let shards {
     lines += [""] + shardTable(shards, console)
@@ -20,13 +24,35 @@ func requestBlock(_ details: RequestDetails, shards: [ShardRecord]? = nil, _ con
   return lines
 }
 
-/// The reason of the last failure with its line breaks; `nil` if it has one line only, which the table of launches
-/// already shows.
-private func failure(_ details: RequestDetails, columns: Int?) -> [String]? {
-  let text = details.record.reason ?? details.launches.last { $0.outcome == .failed }?.reason
-  guard let lines = text?.plainLines, lines.count > 1 else { return nil }
-  let room = columns.map { max(20, $0 - 4) } ?? .max
-  return ["  Failure"] + lines.flatMap { $0.columns > room ? $0.wrapped(to: room) : [$0] }.map { "    " + $0 }
+/// The reason of the failure with its line breaks; `nil` if it has one line only, which the table of launches already
+/// shows. Of a request that has not ended it is that of an earlier launch, and is left out once the request has gone on
+/// past it.
+private func failure(_ details: RequestDetails, _ console: Console) -> [String]? {
+  guard let (title, text) = details.failure(at: console.environment.now()) else { return nil }
+  let lines = text.plainLines
+  guard lines.count > 1 else { return nil }
+  let room = console.outputColumns.map { max(20, $0 - 4) } ?? .max
+  return ["  \(title)"] + lines.flatMap { $0.columns > room ? $0.wrapped(to: room) : [$0] }.map { "    " + $0 }
+}
+
+extension RequestDetails {
+  /// The failure to show, with a title.
+  fileprivate func failure(at now: Timestamp) -> (title: String, text: String)? {
+    switch record.state {
+    case .succeeded, .cancelled: return nil
+    case .failed: return record.reason.map { ("Failure", $0) }
+    case .scheduled, .ready, .running: break
+    }
+    guard let failed = launches.last(where: { $0.outcome == .failed }), let text = failed.reason else { return nil }
+    let later = launches.filter { $0.launch.request == failed.launch.request && failed.launch < $0.launch }
+    // Its batch was done since.
+    guard !later.contains(where: { $0.batches > 0 || $0.outcome == .finished }) else { return nil }
+    let shard = record.shards == nil ? "" : "shard \(failed.shard), "
+    return (
+      "Earlier failure: \(shard)launch \(failed.launch.number), \((failed.endedAt ?? failed.startedAt).dated(from: now))",
+      text
+    )
+  }
 }
 
 private func facts(_ details: RequestDetails, _ console: Console) -> [(name: String, value: String)] {

@@ -18,7 +18,7 @@ struct RequestListing {
     self.console = console
     self.format = format
     table = TablePrinter(
-      RequestTable.columns, style: console.style(of: .output),
+      format == .wide ? RequestTable.wideColumns : RequestTable.columns, style: console.style(of: .output),
       width: format == .wide ? nil : console.outputColumns)
   }
 
@@ -27,7 +27,8 @@ struct RequestListing {
     switch format {
     case .table, .wide:
       let now = console.environment.now()
-      console.lines(table.page(records.map { RequestTable.row($0, obstacle: obstacles[$0.id], now: now) }))
+      console.lines(
+        table.page(records.map { RequestTable.row($0, obstacle: obstacles[$0.id], isWide: format == .wide, now: now) }))
     case .jsonl: console.lines(records.map { JSONValue($0, obstacle: obstacles[$0.id]).compact })
     case .name:
       for record in records where named.insert(record.identifier).inserted {

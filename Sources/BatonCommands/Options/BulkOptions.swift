@@ -30,7 +30,8 @@ struct BulkChoice: ParsableArguments, Sendable {
   var by: String?
 
   @Flag(help: "Show which requests would be changed, and change nothing.") var dryRun = false
-  @Flag(help: "Do not ask before several requests are changed.") var yes = false
+  @Flag(help: "Do not ask before several requests are changed. One request is changed without a question.")
+  var yes = false
 
   var chooses: Bool { olderThan != nil || by != nil }
 
@@ -54,6 +55,10 @@ struct BulkChange: Sendable {
   var verb: String
   var filter: RequestFilter
   var options: BulkChoice
+  /// Only the requests with this number; `nil` for all.
+  var number: Int?
+  /// What a person has to know before the answer; `nil` if there is nothing.
+  var consequence: String?
 
   /// The requests to change, the one that was submitted first at the beginning.
   /// - Throws: a `CommandFailure` with status `usage` if there are too many.
@@ -62,7 +67,7 @@ struct BulkChange: Sendable {
     var (found, after): ([RequestRecord], RequestID?) = ([], nil)
     repeat {
       let page = try await api.requests(filter, after: after, limit: Self.pageSize)
-      found += page.filter { options.includes($0, at: now) }
+      found += page.filter { options.includes($0, at: now) && number ?? $0.number == $0.number }
       guard found.count <= Self.most else {
         throw CommandFailure(
           .usage, "more than \(Self.most) requests match: choose fewer, for instance with --host or --older-than")
@@ -82,7 +87,7 @@ struct BulkChange: Sendable {
     guard let readAnswer = console.environment.readAnswer else {
       throw CommandFailure(.usage, "this would \(verb) \(what): confirm with --yes, or look at them with --dry-run")
     }
-    console.write("\(verb) \(what)? [y/N] ", to: .error)
+    console.write("\(verb) \(what)? \(consequence.map { "\($0) " } ?? "")[y/N] ", to: .error)
     guard ["y", "yes"].contains(readAnswer()?.lowercased() ?? "") else {
       throw CommandFailure(.failed, "nothing was changed")
     }
@@ -139,5 +144,23 @@ extension BulkChange {
     console.emit(output, list: results.map(json)) { results.map(line) }
     let rest = found.count - results.count
     if rest > 0 { console.note("\(counted(rest, "request")) could not be changed, or had changed in the meantime") }
+  }
+}
+
+extension ClientOptions {
+  /// Says what a command would change about one request, and changes nothing.
+  /// - Parameters:
+  ///   - isChanged: whether the command would change it.
+  ///   - foreseen: what would become of it, behind its name.
+  /// - Throws: a `CommandFailure` with status `refused` if the command would not change it.
+  func foresee(
+    _ identifier: JobIdentifier, _ number: Int?, choosing choice: RequestChoice = .current,
+    _ output: ChangeOptions, where isChanged: (RequestRecord) -> Bool, foreseen: (RequestRecord) -> String
+  ) async throws {
+    let record = try await connect { try await $0.details(identifier, number: number, choosing: choice).record }
+    guard isChanged(record) else {
+      throw CommandFailure(.refused, "nothing would be changed: \(record.name) \(record.state.predicate)")
+    }
+    Console.current.emit(output.output, JSONValue(record)) { ["\(record.name): \(foreseen(record))"] }
   }
 }

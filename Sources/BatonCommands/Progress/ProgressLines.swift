@@ -8,6 +8,7 @@ struct ProgressLines {
     var state: RequestState
     var launches: Int
     var step: Int
+    var isAway: Bool
   }
 
   /// Whether the command says itself, at its end, which requests have failed and why. Then no line says it too.
@@ -20,10 +21,13 @@ struct ProgressLines {
   mutating func line(for record: RequestRecord, at now: Timestamp) -> String? {
     // A request with shards has launches all the time.
     let launches = record.shards == nil ? record.launches : 0
-    let current = Told(state: record.state, launches: launches, step: Self.step(of: record))
+    let current = Told(
+      state: record.state, launches: launches, step: Self.step(of: record), isAway: record.hostAway != nil)
     let before = told.updateValue(current, forKey: record.id)
     guard before != current, !(isJudged && record.state == .failed) else { return nil }
-    if let before, before.state == current.state, before.launches == current.launches {
+    if let before, before.state == current.state, before.launches == current.launches,
+      before.isAway == current.isAway
+    {
       guard current.step > before.step else { return nil }
       return "\(record.name): \(Self.progress(of: record))"
     }

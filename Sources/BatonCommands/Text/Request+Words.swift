@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonStore
 
@@ -25,6 +26,7 @@ extension RequestRecord {
     case .running:
       shards.map { "running: \($0.text)" }
         ?? "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
+        + (hostAway.map { "; \($0.text(at: now))" } ?? "")
     case .succeeded: "succeeded" + duration + (result.map { ": \($0)" } ?? "") + (skippedText.map { ", \($0)" } ?? "")
     case .failed: "failed: \((reason ?? "it gave no reason").lastLine)"
     case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")
@@ -73,12 +75,16 @@ extension RequestRecord {
   /// How many skipped batches are named. The others are counted.
   private static let namedBatches = 5
 
-  /// `batch 3 skipped`, or `batches 3, 7 skipped`; `nil` if no batch was skipped.
-  var skippedText: String? { skippedBatches.isEmpty ? nil : Self.skipped(skippedBatches) }
+  /// `batch 3 skipped`, or `batches 3, 7 skipped`, or `batch 1 of shard 4 skipped`; `nil` if no batch was skipped.
+  var skippedText: String? {
+    guard !skippedBatches.isEmpty else { return nil }
+    guard skippedShards.count == skippedBatches.count else { return Self.skipped(skippedBatches.map(String.init)) }
+    return Self.skipped(zip(skippedBatches, skippedShards).map { "\($0) of shard \($1)" })
+  }
 
-  static func skipped(_ batches: [Int]) -> String {
+  static func skipped(_ batches: [String]) -> String {
     let more = batches.count - namedBatches
-    let names = batches.prefix(namedBatches).map(String.init).joined(separator: ", ")
+    let names = batches.prefix(namedBatches).joined(separator: ", ")
     return (batches.count == 1 ? "batch " : "batches ") + names + (more > 0 ? " and \(more) more" : "") + " skipped"
   }
 
@@ -97,6 +103,15 @@ extension RequestRecord {
     case .cancelled: ["submit it again: baton submit \(identifier)"]
     case .scheduled, .ready, .running, .succeeded: []
     }
+  }
+}
+
+extension HostAway {
+  /// `its host is away since 06:28:11 UTC (2m 3s ago), its lease lasts until 06:30:41 UTC (in 27s)`. A lease lasts for
+  /// an hour at most.
+  func text(at now: Timestamp) -> String {
+    func time(_ date: Timestamp) -> String { "\(date.utc.dropFirst(11).prefix(8)) UTC (\(date.relative(to: now)))" }
+    return "its host is away since \(time(since)), its lease lasts until \(time(leaseUntil))"
   }
 }
 

@@ -62,7 +62,9 @@ extension TraceSummary {
     }
   }
 
-  private var skippedWords: [String] { skippedBatches.isEmpty ? [] : [RequestRecord.skipped(skippedBatches)] }
+  private var skippedWords: [String] {
+    skippedBatches.isEmpty ? [] : [RequestRecord.skipped(skippedBatches.map(String.init))]
+  }
 
   private static func parentheses(_ words: [String]) -> String {
     words.isEmpty ? "" : " (\(words.joined(separator: ", ")))"

@@ -135,6 +135,19 @@ struct FenceTests {
     #expect(try level(in: fixture.root) == level(in: "/"))
   }
 
+  @Test("says what it is if a person asks", arguments: ["--help", "-h"])
+  func help(option: String) async throws {
+    let (process, output) = (Process(), Pipe())
+    process.executableURL = URL(fileURLWithPath: try #require(Fence.besideThisProgram))
+    (process.arguments, process.standardOutput) = ([option], output)
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(text.hasPrefix("OVERVIEW: "))
+    #expect(text.contains("USAGE: baton-exec --probe\n"))
+  }
+
   @Test("runs also if one hidden folder is in another one, and if one is named twice")
   func nested() async throws {
     let fixture = try CommandFixture { root in

@@ -23,15 +23,12 @@ struct SimulateCommand: AsyncParsableCommand, Sendable {
 
   /// Checks what chooses the requests of a simulation.
   static func check(
-    _ identifier: IdentifierPattern?, _ request: Int?, isBulk: Bool, chooses: Bool, _ bulk: BulkChoice
+    _ identifier: IdentifierPattern?, _ request: Int?, isBulk: Bool, chooses: Bool
   ) throws {
     if identifier == nil, !chooses {
       throw ValidationError("Name an identifier or a pattern, or choose requests with an option.")
     }
     if isBulk, request != nil { throw ValidationError("--request needs an identifier, and no other choice.") }
-    if bulk.yes || bulk.dryRun, !isBulk {
-      throw ValidationError("One request needs no confirmation: leave out --yes and --dry-run.")
-    }
   }
 }
 

@@ -41,12 +41,16 @@ struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
   private var isBulk: Bool { bulk.chooses || identifier?.literal == nil }
 
   func validate() throws {
-    try SimulateCommand.check(identifier, request, isBulk: isBulk, chooses: bulk.chooses, bulk.choice)
+    try SimulateCommand.check(identifier, request, isBulk: isBulk, chooses: bulk.chooses)
   }
 
   func run() async throws {
     let reason = reason
     guard !isBulk, let identifier = identifier?.literal else { return try await expireSeveral(as: reason) }
+    if bulk.dryRun {
+      return try await client.foresee(
+        identifier, request, options, where: { $0.state == .running }, foreseen: Self.foreseen)
+    }
     let number = request
     let launch = try await client.connect { try await $0.simulateExpiry(identifier, number: number, as: reason) }
     Console.current.emit(options, Self.json(launch, reason)) { [Self.line(launch, reason)] }
@@ -59,10 +63,12 @@ struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
       options: bulk.choice)
     try await change.carryOut(
       client, options, nothing: "nothing to expire: no running request matches",
-      foreseen: { _ in "its launch would be asked to stop" }, json: { Self.json($0, reason) },
+      foreseen: Self.foreseen, json: { Self.json($0, reason) },
       line: { Self.line($0, reason) },
       change: { api, record in try await api.simulateExpiry(record.identifier, number: record.number, as: reason) })
   }
+
+  private static func foreseen(_: RequestRecord) -> String { "its launch would be asked to stop" }
 
   private static func json(_ launch: SimulatedLaunch, _ reason: ExpiryReason.Kind?) -> JSONValue {
     JSONValue(launch).adding(["reason": JSONValue(reason?.rawValue)])

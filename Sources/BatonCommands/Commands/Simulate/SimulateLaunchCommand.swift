@@ -38,12 +38,16 @@ struct SimulateLaunchCommand: AsyncParsableCommand, Sendable {
   private var isBulk: Bool { bulk.chooses || identifier?.literal == nil }
 
   func validate() throws {
-    try SimulateCommand.check(identifier, request, isBulk: isBulk, chooses: bulk.chooses, bulk)
+    try SimulateCommand.check(identifier, request, isBulk: isBulk, chooses: bulk.chooses)
   }
 
   func run() async throws {
     let host = host.map { HostName($0) }
     guard !isBulk, let identifier = identifier?.literal else { return try await launchSeveral(on: host) }
+    if bulk.dryRun {
+      return try await client.foresee(
+        identifier, request, options, where: \.state.isPending, foreseen: Self.foreseen)
+    }
     let number = request
     let launch = try await client.connect(concerning: host) { api in
       try await api.simulateLaunch(identifier, number: number, on: host)
@@ -56,9 +60,11 @@ struct SimulateLaunchCommand: AsyncParsableCommand, Sendable {
       verb: "launch", filter: RequestFilter(states: [.scheduled, .ready], pattern: identifier), options: bulk)
     try await change.carryOut(
       client, options, nothing: "nothing to launch: no waiting request matches",
-      foreseen: { "would be launched, \($0.state.rawValue)" }, json: { JSONValue($0) }, line: Self.line,
+      foreseen: Self.foreseen, json: { JSONValue($0) }, line: Self.line,
       change: { api, record in try await api.simulateLaunch(record.identifier, number: record.number, on: host) })
   }
+
+  private static func foreseen(_ record: RequestRecord) -> String { "would be launched, \(record.state.rawValue)" }
 
   private static func line(_ launch: SimulatedLaunch) -> String {
     "\(launch.name): launch \(launch.launch) on \(launch.host.rawValue.onOneLine), simulated"
