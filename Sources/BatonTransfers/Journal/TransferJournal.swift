@@ -24,13 +24,15 @@ package final class TransferJournal: Sendable {
   private let lock: OpenFile
   /// How many writes the disk still takes: without a limit, unless a test severs the journal. It is locked during each
   /// write, so that writes come one at a time.
-  private let writesLeft = Mutex(Int.max)
+  private let writesLeft: Mutex<Int>
 
   /// Makes the folder and those in it, with mode 0700.
   /// - Throws: `SystemError` if a folder cannot be made, or another process uses it.
   package init(folder: String) throws {
-    lock = try Self.locked(folder)
-    self.folder = folder
+    // What may throw comes before the first field is set: the optimizer of Swift 6.3.1 cannot undo a mutex.
+    let lock = try Self.locked(folder)
+    (self.folder, self.lock) = (folder, lock)
+    writesLeft = Mutex(.max)
   }
 
   /// Makes the folders, and locks them against other processes.
