@@ -264,8 +264,8 @@ package struct TransfersCore: Sendable {
     return hasPlace ? nil : .turn
   }
 
-  /// Whether one more may begin. A transfer whose bytes have all arrived leaves its place to the next one while the disk
-  /// works; at most as many wait for the disk as there are places.
+  /// Whether one more may begin. A transfer whose bytes have all arrived leaves its place to the next one while the
+  /// disk works; at most as many wait for the disk as there are places.
   private var hasPlace: Bool { connected.count < limits.atOnce && running.count < 2 * limits.atOnce }
 
   // MARK: Room

@@ -117,7 +117,7 @@ final class PartialFile: Sendable {
   func keepSynced(
     every interval: Duration, _ clocks: Clocks, advanced: @Sendable (_ length: Int64) async throws -> Void
   ) async {
-    // Nobody waits for syncs that do not come any more.
+    // No append may wait for a sync that does not come any more.
     defer { unsynced.open() }
     while !Task.isCancelled {
       try? await syncIsDue.wait { try await clocks.sleep(interval) }
