@@ -158,6 +158,11 @@ package final class TransferEngine: Sendable {
     let end = await attempt.run(until: stop)
     looking.cancel()
     logger.debug("an attempt ended", metadata: ["transfer": "\(plan.key)", "from": "\(plan.offset)", "end": "\(end)"])
+    if let problem = end.problem {
+      // The next process tells it too. It is written while the attempt counts as running, so no later record is older.
+      state.withLock { $0.core.hadProblem(plan.key, problem) }
+      try? await write(plan.key)
+    }
     state.withLock { $0.stops[plan.key] = nil }
     decide { core, now in core.attemptEnded(plan.key, end, at: now) }
   }

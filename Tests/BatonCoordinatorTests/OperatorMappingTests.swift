@@ -36,6 +36,17 @@ import Testing
     #expect(try RequestRecord(record.proto) == record)
   }
 
+  @Test(arguments: [
+    Obstacle.notBefore(Timestamp(nanoseconds: 7)), .rateLimited(until: Timestamp(nanoseconds: 7)),
+    .backingOff(until: Timestamp(nanoseconds: 7)), .waitsForLiveRequest(number: 3), .waitsForTransfers,
+    .transfersLimited(until: Timestamp(nanoseconds: 7)),
+  ])
+  func `why a request waits arrives as it was sent`(obstacle: Obstacle) throws {
+    var record = Self.record(2)
+    (record.state, record.waitsBecause) = (.scheduled, obstacle)
+    #expect(try RequestRecord(record.proto).waitsBecause == obstacle)
+  }
+
   @Test func `the items of batches arrive as they were sent, and those that cannot be are refused`() throws {
     let list = BatchList(
       [

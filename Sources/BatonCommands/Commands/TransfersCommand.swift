@@ -37,7 +37,7 @@ struct TransfersCommand: AsyncParsableCommand, Sendable {
       console.emit(
         options.output,
         list: cancel.map { ["transfer": JSONValue("\($0)"), "cancelled": .bool(true)] as JSONValue }
-      ) { cancel.map { "\($0): its host is told to end it" } }
+      ) { cancel.map { "\($0): its host is told to end it, at once or when it is back" } }
       return
     }
     let name = host.map { HostName($0) }
@@ -72,7 +72,7 @@ extension FleetTransfer {
   fileprivate var words: String {
     if isCancelling, status?.endedAt == nil { return "is being cancelled" }
     switch status?.state {
-    case nil: return "its host has not begun it"
+    case nil: return "its host has not begun it, or is away"
     case .waiting(let wait, _): return wait.words
     case .running: return "running"
     case .ended(.done): return told.map { "done, told to launch \($0)" } ?? "done"

@@ -136,6 +136,7 @@ extension Obstacle {
   package init?(scheduling kind: Kind, until: Timestamp, number: Int) {
     let all: [Obstacle] = [
       .notBefore(until), .rateLimited(until: until), .backingOff(until: until), .waitsForLiveRequest(number: number),
+      .waitsForTransfers, .transfersLimited(until: until),
     ]
     guard let match = all.first(where: { $0.kind == kind }) else { return nil }
     self = match

@@ -277,9 +277,10 @@ extension Verbs {
   /// - Throws: `.notFound` if there is no such transfer.
   package func cancelTransfer(_ key: TransferKey) throws {
     try need(.transfers(key.request))
-    guard try transferRow(key) != nil else {
+    guard let row = try transferRow(key) else {
       throw StoreError(.notFound, "There is no transfer \(key); 'baton transfers' lists them.")
     }
+    if row.entry.hasEnded { throw StoreError(.refused, "The transfer \(key) has ended already.") }
     try prepare(.cancelTransfer).run(key.request.rawValue, key.index)
   }
 

@@ -220,12 +220,15 @@ package struct TransferLife: Hashable, Sendable {
     return phase
   }
 
+  /// What went wrong last, for people.
+  package mutating func hadProblem(_ text: String) { record.lastError = String(text.prefix(1000)) }
+
   private mutating func forgetBytes() {
     (record.offset, record.validator, record.total) = (0, nil, nil)
   }
 
   private mutating func backOff(_ wait: TransferWait, _ text: String, atLeast least: Duration, at now: Now) {
-    record.lastError = String(text.prefix(1000))
+    hadProblem(text)
     let length = max(least, Backoff.wait(after: failures, of: key))
     phase = .backingOff(wait, until: now.instant + length, date: now.date + length)
   }

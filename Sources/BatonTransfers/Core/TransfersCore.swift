@@ -182,6 +182,9 @@ package struct TransfersCore: Sendable {
     return hold(key, at: now)
   }
 
+  /// What went wrong in the attempt that is about to end.
+  package mutating func hadProblem(_ key: TransferKey, _ text: String) { lives[key]?.hadProblem(text) }
+
   package mutating func attemptEnded(_ key: TransferKey, _ end: AttemptEnd, at now: Now) -> [Effect] {
     update(key, at: now) { $0.attemptEnded(end, at: now) }
     return settling(key) + starts(at: now)

@@ -131,6 +131,14 @@ extension AttemptEnd {
     return .failed(TransferFailure(.file, "\(error.message). Correct the file or its folder on this host."))
   }
 
+  /// Why another attempt is needed; `nil` if none is, or if the reason is not the server's or the disk's.
+  var problem: String? {
+    switch self {
+    case .interrupted(let text), .busy(let text, _), .noRoom(let text): text
+    case .finished, .startOver, .failed, .stopped: nil
+    }
+  }
+
   var isInterruption: Bool {
     if case .interrupted = self { true } else { false }
   }

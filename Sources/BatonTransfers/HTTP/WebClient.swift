@@ -1,9 +1,16 @@
 internal import AsyncHTTPClient
 internal import BatonModel
+internal import BatonProcess
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// The HTTP client of all transfers of a host. It follows no redirects and repeats nothing by itself: the transfers
 /// decide both.
@@ -48,7 +55,18 @@ final class WebClient: Sendable {
     if let error = error as? NIOConnectionError, error.connectionErrors.isEmpty {
       return .interrupted("the name \(address.host) does not resolve")
     }
-    return .interrupted("the connection to \(address.origin) did not come about, or broke: \(text.prefix(300))")
+    let hasBroken = (error as? IOError).map { [ECONNRESET, EPIPE].contains($0.errnoCode) }
+    let isKnown = hasBroken != nil || error is NIOConnectionError
+    let what = !isKnown ? "did not come about, or broke" : hasBroken == true ? "broke" : "did not come about"
+    return .interrupted("the connection to \(address.origin) \(what): \(words(for: error).prefix(300))")
+  }
+
+  private static func words(for error: any Error) -> String {
+    switch error {
+    case let error as NIOConnectionError: error.connectionErrors.first.map { words(for: $0.error) } ?? "\(error)"
+    case let error as IOError: SystemCall.explanation(of: error.errnoCode)
+    default: "\(error)"
+    }
   }
 }
 

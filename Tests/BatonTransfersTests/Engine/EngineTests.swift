@@ -115,6 +115,17 @@ import Testing
     #expect(requests.withLock { $0.last?.fields["if-range"] } == (count == 0 ? nil : "\"v1\""))
   }
 
+  @Test func `the last problem of a transfer is known after a restart`() async throws {
+    let engine = try place.engine()
+    _ = engine.obey([.carryOut(Samples.assignment(Transfer(url: "http://127.0.0.1:1/f", to: "f")))])
+    await place.run(engine) { statuses in
+      if case .waiting(.retry, _)? = statuses.first?.state { true } else { false }
+    }
+    engine.journal.letGo()
+    let problem = try place.engine().statuses(after: nil, atMost: 1).first?.lastError
+    #expect(problem == "the connection to http://127.0.0.1:1 did not come about: Connection refused")
+  }
+
   @Test func `a body that is shorter than said is no file`() async throws {
     try await serving(whole(cutAfter: 100, .reset), whole(cutAfter: 100), whole()) { server, requests in
       let ends = try await place.end(place.engine(), get(server))

@@ -278,6 +278,7 @@ extension StoreConformance {
       try await expectRefusal(.notFound, saying: ["baton transfers"]) {
         try await s.store.cancelTransfer(TransferKey(request: request, index: 7))
       }
+      try await expectRefusal(.refused, saying: ["has ended"]) { try await s.store.cancelTransfer(key) }
     },
     Case("a request that is submitted again while it waits keeps its transfers") { s in
       let (definition, request) = try await s.waiting(for: ["a"])
