@@ -48,8 +48,9 @@ import Testing
     (backoff.first, backoff.longest, backoff.attempts) = (.milliseconds(10), .milliseconds(100), 1000)
     let queue = SpanQueue(
       backoff: backoff, resource: request.resource, sender: try #require(telemetry.traces), logger: Self.silent)
-    async let run: Void = queue.run()
+    // All are there before the queue runs, so that one request has them all.
     for span in request.spans { queue.add(span) }
+    async let run: Void = queue.run()
     await queue.flushed()
     queue.shutDown()
     await run
