@@ -23,19 +23,21 @@ extension Coordinator {
     _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
   ) async throws -> RequestRecord {
     let current = try await request(identifier, number: number)
-    guard number == nil, current.state.isPending, current.launches == 0, try await prefersRan(to: current, choice),
+    guard number == nil, current.launches == 0, try await prefersRan(to: current, choice),
       let ran = try await store.lastLaunched(identifier)
     else { return current }
     return try await withUpdates(ran)
   }
 
-  private func prefersRan(to waiting: RequestRecord, _ choice: RequestChoice) async throws -> Bool {
+  /// Whether a request that ran is meant, and not this one, which was never launched.
+  private func prefersRan(to current: RequestRecord, _ choice: RequestChoice) async throws -> Bool {
     switch choice {
     case .current: false
-    case .ran: true
+    // What failed without a launch can be retried, and says why it failed.
+    case .ran: current.state.isPending || current.state == .cancelled
     case .ranIfRepeating:
-      waiting.state == .scheduled
-        ? try await store.definition(waiting.definition)?.repeatEvery != nil : false
+      current.state == .scheduled
+        ? try await store.definition(current.definition)?.repeatEvery != nil : false
     }
   }
 

@@ -46,8 +46,9 @@ extension Specification {
     }
     guard !folders.isEmpty else { return nil }
     let shown = folders.prefix(3).joined(separator: ", ") + (folders.count > 3 ? " and \(folders.count - 3) more" : "")
+    let advice = folders.count == 1 ? "has job files: give it too" : "have job files: give them too"
     return Problem(
-      file: path, severity: .warning, message: "sub-folders are not searched, and \(shown) has job files: give it too")
+      file: path, severity: .warning, message: "sub-folders are not searched, and \(shown) \(advice)")
   }
 
   /// The files for which `path` stands: the path itself, or the YAML files of a folder by name.

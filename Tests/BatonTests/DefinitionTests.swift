@@ -1,9 +1,10 @@
-import BatonCoordinator
 import BatonModel
 import BatonStore
 import Foundation
 import Synchronization
 import Testing
+
+@testable import BatonCoordinator
 
 /// What operators see of the definitions that they have applied, and before they apply others.
 @Suite struct DefinitionTests {
@@ -190,6 +191,51 @@ import Testing
         """
       #expect(
         run.output == "com.example.report: unchanged\n" + (isApplied ? "" : keeping) + "Nothing would change.\n")
+    }
+  }
+
+  @Test func `a plan of a changed file says which version the requests keep`() async throws {
+    try await withTemporaryFolder { folder in
+      let world = try Self.applying(folder)
+      world.coordinator.state.withLock { state in
+        state.isApplied = false
+        state.details = state.requests.map { record in
+          var details = RequestDetails(record: record, launches: [], events: [])
+          details.version = VersionNumber(number: 2, newest: 5)
+          return details
+        }
+      }
+      let run = await world.baton("plan", folder)
+      #expect(run.status == 2, "\(run.error)")
+      #expect(
+        run.output.contains(
+          """
+            3 waiting requests keep an earlier definition, version 2 ('baton apply --refreeze' gives them this one)
+              com.example.report, request 2
+          """), "\(run.output)")
+      #expect(!run.output.contains("the present definition"))
+    }
+  }
+
+  @Test func `a revert names the requests that keep the earlier definition, and the way`() async throws {
+    try await withTemporaryFolder { folder in
+      let world = try Self.applying(folder)
+      world.coordinator.state.withLock { state in
+        state.versions = [
+          DefinitionVersion(
+            number: 1, id: DefinitionID(7), definition: state.reports[0].definition, appliedAt: now, appliedBy: "")
+        ]
+      }
+      let run = await world.baton("revert", "com.example.report", "--to", "1")
+      #expect(
+        run.output.hasPrefix(
+          """
+          com.example.report: updated, from version 1
+          """), "\(run.output)")
+      #expect(
+        run.output.contains(
+          "  2 waiting requests keep the earlier definition ('baton definitions com.example.report -o yaml | baton apply "
+            + "- --refreeze' gives them this one)\n    com.example.report, request 2\n"), "\(run.output)")
     }
   }
 

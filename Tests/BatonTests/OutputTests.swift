@@ -119,6 +119,16 @@ import Testing
     #expect(await World().baton(arguments).status == 64)
   }
 
+  @Test func `of a file that is not there, only a command that applies says that nothing was applied`() async {
+    let name = "/no/such/job.yaml"
+    for command in [["plan"], ["apply", "--dry-run"]] {
+      let run = await World().baton(command + [name])
+      #expect(run.status == 65)
+      #expect(run.error.hasSuffix("error: 1 error in 1 file\n"), "\(run.error)")
+    }
+    #expect(await World().baton("apply", name).error.hasSuffix("error: 1 error in 1 file; nothing was applied\n"))
+  }
+
   @Test func `job files in sub-folders are not read, and a warning names the folders`() async throws {
     try await withTemporaryFolder { folder in
       try write(Self.job, to: folder + "/job.yaml")
@@ -133,6 +143,9 @@ import Testing
         run.error == "\(folder):1:1: warning: sub-folders are not searched, and more has job files: give it too\n")
       #expect(world.coordinator.calls.contains("apply com.example.report"))
       #expect(await World().baton("apply", "--strict", folder).status == 65)
+      try write(Self.job, to: folder + "/empty/job.yaml")
+      #expect(
+        await World().baton("validate", folder).error.contains("and empty, more have job files: give them too\n"))
     }
   }
 }

@@ -63,6 +63,20 @@ import Testing
     #expect(!world.coordinator.calls.contains("retry com.example.report"))
   }
 
+  @Test func `a rehearsed retry of a request that waits for its retry says what becomes of it`() async throws {
+    func foreseen(_ options: String...) async -> String {
+      let run = await World([Self.backingOff]).baton(["retry", "com.example.report", "--dry-run"] + options)
+      #expect(run.status == 0, "\(run.error)")
+      return run.output
+    }
+    let name = "com.example.report, request 5: "
+    #expect(await foreseen() == name + "its retry would be due now\n")
+    #expect(
+      await foreseen("--with-new-definition") == name
+        + "would be refused: it waits for its retry; 'baton apply FILE --refreeze' gives it the new definition\n")
+    #expect(await foreseen("--skip-batch").hasPrefix(name + "its retry would be due now, after batch "))
+  }
+
   private static let world = World([
     .example(1, "com.example.photos.export.42", .running), .example(2, "com.example.report", .failed),
   ]) { state in

@@ -138,7 +138,11 @@ import Testing
     for launch in fleet.running.keys.sorted() { try fleet.end(launch, .failed("fuzz")) }
     for record in try store.transaction({ try $0.requests(RequestFilter(), after: nil, limit: 100) })
     where record.state == .failed {
-      _ = try store.transaction { try $0.retry(record.id, skipping: .nextBatch, at: fleet.now.moment) }
+      let definition = known.first { $0.0 == record.definition }?.1
+      let skips = definition?.hasBatchToSkip(after: record.progress.batches) ?? false
+      _ = try store.transaction {
+        try $0.retry(record.id, skipping: skips ? .nextBatch : .nothing, at: fleet.now.moment)
+      }
     }
     try fleet.advance(.seconds(1))
   }

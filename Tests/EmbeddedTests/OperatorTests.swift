@@ -73,6 +73,24 @@ import Testing
     }
   }
 
+  @Test func `logs and traces mean the one that ran, and not a later one that was cancelled before it ran`()
+    async throws
+  {
+    let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
+    try await fleet.run([fleet.worker("one", folder: folder, [(Self.name.rawValue, Self.nothing)])]) {
+      _ = try await fleet.coordinator.apply([Self.feeds()])
+      try await fleet.submit(Self.name.rawValue)
+      _ = try await fleet.ended(Self.name.rawValue)
+      let later = SubmissionOrder(
+        id: "later", identifier: Self.name, earliestBeginDate: .afterSubmission(.seconds(3600)))
+      _ = try await fleet.coordinator.submit([later], by: "ada")
+      _ = try await fleet.coordinator.cancel(.identifier(Self.name), by: "ada")
+      for (choice, number) in [(RequestChoice.ran, 1), (.ranIfRepeating, 2), (.current, 2)] {
+        #expect(try await fleet.coordinator.details(Self.name, number: nil, choosing: choice).record.number == number)
+      }
+    }
+  }
+
   @Test func `an eviction of an unknown job or host is refused, and names a similar one`()
     async throws
   {

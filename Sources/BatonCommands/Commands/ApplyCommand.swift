@@ -43,7 +43,8 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let definitions = try console.definitions(in: files.all, isStrict: strictness.isStrict).map(\.definition)
+    let definitions = try console.definitions(in: files.all, isStrict: strictness.isStrict, applies: !dryRun)
+      .map(\.definition)
     let prunes = pruning.prune
     if dryRun { return try await Plan.write(definitions, pruning: prunes, client, options.output, console) }
     let refreezes = refreeze

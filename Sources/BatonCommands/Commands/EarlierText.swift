@@ -8,6 +8,9 @@ struct EarlierText: Sendable {
   /// The first of them.
   var named: [RequestName] = []
 
+  /// The versions that they keep, as far as these are known.
+  var versions: [Int] = []
+
   /// The most requests that are named; the others are counted.
   static let mostNamed = 10
   private static let pageSize = 500
@@ -36,14 +39,20 @@ struct EarlierText: Sendable {
     return found
   }
 
-  /// What a plan says: `1 waiting request keeps an earlier definition ('baton apply --refreeze' gives it this one)`.
-  var lines: [String] {
+  /// What a plan says: `1 waiting request keeps an earlier definition, version 2 ('baton apply --refreeze' gives it
+  /// this one)`.
+  var lines: [String] { lines("an earlier definition", refreezing: "baton apply --refreeze") }
+
+  /// - Parameters:
+  ///   - what: what the requests keep.
+  ///   - command: the command that gives them the newest definition.
+  func lines(_ what: String, refreezing command: String) -> [String] {
     if count == 0 { return [] }
     let (verb, whom) = count == 1 ? ("keeps", "it") : ("keep", "them")
+    let numbers = versions.map(String.init).joined(separator: ", ")
+    let which = versions.isEmpty ? "" : versions.count == 1 ? ", version \(numbers)" : ", of the versions \(numbers)"
     let rest = count - named.count
-    return [
-      "  \(counted(count, "waiting request")) \(verb) an earlier definition ('baton apply --refreeze' gives \(whom) "
-        + "this one)"
-    ] + named.map { "    \($0)" } + (rest > 0 ? ["    and \(rest) more"] : [])
+    return ["  \(counted(count, "waiting request")) \(verb) \(what)\(which) ('\(command)' gives \(whom) this one)"]
+      + named.map { "    \($0)" } + (rest > 0 ? ["    and \(rest) more"] : [])
   }
 }

@@ -34,7 +34,8 @@ struct PlanCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let definitions = try console.definitions(in: files.all, isStrict: strictness.isStrict).map(\.definition)
+    let definitions = try console.definitions(in: files.all, isStrict: strictness.isStrict, applies: false).map(
+      \.definition)
     try await Plan.write(definitions, pruning: pruning.prune, client, options.output, console)
   }
 }
@@ -54,7 +55,7 @@ struct Plan {
     var definition: Definition
     /// What is applied now; `nil` if nothing is.
     var present: DefinitionReport?
-    /// Of an unchanged definition, the requests that keep an earlier one.
+    /// The waiting requests that keep an earlier definition than the one that is applied now.
     var keeping = EarlierText()
 
     var changes: [DefinitionChange] {
@@ -86,6 +87,11 @@ struct Plan {
     steps = definitions.map { Step(definition: $0, present: byPattern[$0.pattern]) }
   }
 
+  /// Looks for the waiting requests that keep earlier definitions.
+  mutating func findKeeping(_ api: any OperatorAPI) async throws {
+    for index in steps.indices { try await steps[index].findKeeping(api) }
+  }
+
   /// Writes the plan, and ends with status 2 if something would change.
   static func write(
     _ definitions: [Definition], pruning: [IdentifierPattern], _ client: ClientOptions, _ format: OutputFormat,
@@ -93,18 +99,19 @@ struct Plan {
   ) async throws {
     let plan = try await client.connect { api in
       var plan = Plan(definitions, pruning: pruning, present: try await api.definitions(named: []))
-      for index in plan.steps.indices { try await plan.steps[index].findKeeping(api) }
+      try await plan.findKeeping(api)
       if definitions.count <= AbleHosts.mostDefinitions { plan.able = try await api.ableHosts(for: definitions) }
       return plan
     }
     try plan.write(format, console)
   }
 
-  func write(_ format: OutputFormat, _ console: Console) throws {
+  /// - Parameter command: the command that would make the changes.
+  func write(_ format: OutputFormat, _ console: Console, for command: String = "baton apply") throws {
     let objects = steps.enumerated().map { JSONValue($0.element, able: count(of: $0.offset)) }
     console.emit(format, list: objects + removals.map { JSONValue(removal: $0) }) {
       steps.enumerated().flatMap { $0.element.lines + ableLine($0.offset) } + removals.flatMap(\.removalLines)
-        + [summary]
+        + [summary(for: command)]
     }
     if !isEmpty { throw CommandFailure(.waiting) }
   }
@@ -120,12 +127,12 @@ struct Plan {
     return ["  \(count.now) of \(counted(able.hosts, "host")) could take a request now\(rest)"]
   }
 
-  private var summary: String {
+  private func summary(for command: String) -> String {
     let changed = steps.count { $0.change != .unchanged }
     let removed = removals.isEmpty ? "" : " \(counted(removals.count, "definition")) would be removed."
     if isEmpty { return "Nothing would change." }
     if changed == 0 { return String(removed.dropFirst()) }
-    return "\(counted(changed, "definition")) of \(steps.count) would change. 'baton apply' changes "
+    return "\(counted(changed, "definition")) of \(steps.count) would change. '\(command)' changes "
       + (changed == 1 ? "it." : "them.") + removed
   }
 }
@@ -139,23 +146,29 @@ extension Plan.Step {
       "\(definition.pattern.rawValue.onOneLine): "
       + (change == .unchanged ? "unchanged" : "would be \(change.rawValue)")
     let problem = change == .updated ? present?.problem.map { "  what is stored is not run: \($0.onOneLine)" } : nil
-    let keeping =
-      waiting == 0
-      ? nil : "  \(counted(waiting, "waiting request")) \(waiting == 1 ? "keeps" : "keep") the present definition"
-    return [headline] + [problem].compactMap { $0 } + changes.flatMap(\.lines) + [keeping].compactMap { $0 }
-      + self.keeping.lines
+    let present = waiting - keeping.count
+    let ofPresent =
+      present <= 0
+      ? nil : "  \(counted(present, "waiting request")) \(present == 1 ? "keeps" : "keep") the present definition"
+    return [headline] + [problem].compactMap { $0 } + changes.flatMap(\.lines) + [ofPresent].compactMap { $0 }
+      + keeping.lines
   }
 
-  /// Looks for the requests that keep an earlier definition than the one that is applied, where that stays.
+  /// Looks for the requests that keep an earlier definition than the one that is applied.
   fileprivate mutating func findKeeping(_ api: any OperatorAPI) async throws {
-    guard change == .unchanged, let present, present.waiting > 0 else { return }
+    guard change != .created, let present, present.waiting > 0 else { return }
     var isApplied: [DefinitionID: Bool] = [:]
+    var versions: Set<Int> = []
     keeping = try await EarlierText.find(definition.pattern, api) { record in
       if let known = isApplied[record.definition] { return !known }
       let found = try await api.definition(of: record.identifier, number: record.number).isApplied
       isApplied[record.definition] = found
+      if !found, let version = try await api.details(record.identifier, number: record.number).version {
+        versions.insert(version.number)
+      }
       return !found
     }
+    keeping.versions = versions.sorted()
   }
 }
 

@@ -12,8 +12,9 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
       --with-new-definition uses the definition that is applied now: apply the repaired file first. It is refused, and \
       the difference is shown, if the items or the batch size have changed, because then the checkpoint would mean \
       another position. --skip-batch skips the batch that fails; the request records it. If several shards of the \
-      request failed, --shard says which of them skips its batch; the others repeat theirs. A request that waits for its \
-      retry becomes due now, as with 'baton start'.
+      request failed, --shard says which of them skips its batch; the others repeat theirs. A command without items has \
+      no batch to skip, unless it has kept a cursor. A request that waits for its retry becomes due now, as with \
+      'baton start'; to give it the new definition, use 'baton apply FILE --refreeze'.
 
       A pattern, --host, --older-than or --by chooses several failed requests, at most 10,000. On a terminal the \
       command then asks for confirmation; a script must give --yes, otherwise the command is refused.
@@ -69,9 +70,11 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     let command = self
     guard !isBulk, let identifier = identifier?.literal else { return try await retrySeveral(console) }
     if bulk.dryRun {
+      let definition =
+        skipBatch ? try await client.connect { try await Self.definition(identifier, command.request, $0) } : nil
       return try await client.foresee(
-        identifier, request, choosing: .ran, options, where: { $0.state == .failed || becomesDue($0) },
-        foreseen: foreseen)
+        identifier, request, choosing: .ran, options, where: { $0.state == .failed || Self.becomesDue($0) },
+        foreseen: { foreseen($0, under: definition) })
     }
     let record = try await client.connect { api in
       try await api.retry(
@@ -97,7 +100,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     }
     if bulk.dryRun {
       return console.emit(options.output, list: found.map { JSONValue($0) }) {
-        found.map { "\($0.name): \(foreseen($0))" }
+        found.map { "\($0.name): \(foreseen($0, under: nil))" }
       }
     }
     try change.confirm(found, console)
@@ -116,12 +119,36 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
   }
 
   /// Whether the request waits for its retry, which this command makes due.
-  private func becomesDue(_ record: RequestRecord) -> Bool {
-    record.waitsBecause?.kind == .backingOff && record.launches > 0 && !skipBatch && !withNewDefinition
+  private static func becomesDue(_ record: RequestRecord) -> Bool {
+    record.waitsBecause?.kind == .backingOff && record.launches > 0
   }
 
-  private func foreseen(_ record: RequestRecord) -> String {
-    if becomesDue(record) { return "its retry would be due now" }
+  /// The definition of the request that this command would retry.
+  private static func definition(
+    _ identifier: JobIdentifier, _ number: Int?, _ api: any OperatorAPI
+  ) async throws -> Definition? {
+    let record = try await api.details(identifier, number: number, choosing: .ran).record
+    return try? await api.definition(of: identifier, number: record.number).definition
+  }
+
+  /// - Parameter definition: the definition of the request, if a batch is to be skipped; `nil` if it is not known.
+  private func foreseen(_ record: RequestRecord, under definition: Definition?) -> String {
+    if Self.becomesDue(record) {
+      if withNewDefinition {
+        return "would be refused: it waits for its retry; 'baton apply FILE --refreeze' gives it the new definition"
+      }
+      if skipBatch, record.shards != nil {
+        return "would be refused: shards of it wait for their retries, and it has not failed"
+      }
+    }
+    if skipBatch, !withNewDefinition, record.shards == nil,
+      definition?.hasBatchToSkip(after: record.progress.batches) == false
+    {
+      return "would be refused: its command has no 'items', and so no batch to skip"
+    }
+    if Self.becomesDue(record) {
+      return "its retry would be due now" + (skipBatch ? ", after batch \(record.progress.batches)" : "")
+    }
     if skipBatch, shard == nil, let failed = record.shards?.failed, failed > 1 {
       return "would be refused: say with --shard which of its \(failed) failed shards passes over its batch"
     }

@@ -9,9 +9,10 @@ struct RevertCommand: AsyncParsableCommand, Sendable {
     commandName: "revert",
     abstract: "Apply an earlier version of a definition again.",
     discussion: """
-      It prints what changes, as 'baton plan' does, and applies that version, which becomes the newest one. The files \
-      from which the definition came are not changed: 'baton definitions IDENTIFIER -o yaml' writes what is applied. \
-      The 20 last versions of a definition are kept; 'baton definitions IDENTIFIER --versions' lists them.
+      It applies that version, which becomes the newest one, and prints what changed. Requests that wait keep the \
+      definition that they have; the command says how to give them this one. The files from which the definition came \
+      are not changed: 'baton definitions IDENTIFIER -o yaml' writes what is applied. The 20 last \
+      versions of a definition are kept; 'baton definitions IDENTIFIER --versions' lists them.
 
       Examples:
         baton revert com.example.report --to 3 --dry-run
@@ -38,13 +39,33 @@ struct RevertCommand: AsyncParsableCommand, Sendable {
       let kept = versions.map { String($0.number) }.joined(separator: ", ")
       throw CommandFailure(.notFound, "version \(number) of '\(pattern)' is not kept; these are: \(kept)")
     }
-    let plan = Plan([version.definition], present: present)
-    if dryRun { return try plan.write(options.output, console) }
-    let applied = try await client.connect { try await $0.apply([version.definition]) }
-    console.emit(options, list: applied.map { JSONValue($0, to: number) }) {
-      // The first line of a step says what would be done, and the last line here what was done.
-      plan.steps.flatMap { $0.lines.dropFirst() } + applied.map { "\($0.line), from version \(number)" }
+    if dryRun {
+      let plan = try await client.connect { api in
+        var plan = Plan([version.definition], present: present)
+        try await plan.findKeeping(api)
+        return plan
+      }
+      return try plan.write(options.output, console, for: "baton revert \(pattern.rawValue.onOneLine) --to \(number)")
     }
+    let (applied, keeping) = try await client.connect { api in
+      let applied = try await api.apply([version.definition])
+      return (applied, await Self.keeping(applied, api))
+    }
+    let name = pattern.literal == nil ? "\"\(pattern.rawValue.onOneLine)\"" : pattern.rawValue.onOneLine
+    let changes = Plan([version.definition], present: present).steps.flatMap(\.changes).flatMap(\.lines)
+    console.emit(options, list: applied.map { JSONValue($0, to: number) }) {
+      applied.map { "\($0.line), from version \(number)" } + changes
+        + keeping.lines(
+          "the earlier definition", refreezing: "baton definitions \(name) -o yaml | baton apply - --refreeze")
+    }
+  }
+
+  /// The requests that wait under an earlier definition. The definition is applied already, so an error of this search
+  /// is no error of the command.
+  private static func keeping(_ applied: [AppliedDefinition], _ api: any OperatorAPI) async -> EarlierText {
+    guard let one = applied.first else { return EarlierText() }
+    let found = try? await EarlierText.find(one.pattern, api) { $0.definition != one.id }
+    return found ?? EarlierText()
   }
 }
 

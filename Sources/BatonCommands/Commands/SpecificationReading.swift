@@ -9,15 +9,16 @@ import BatonSpec
 
 extension Console {
   /// Reads YAML files and folders of them, and writes every problem in them to standard error.
+  /// - Parameter applies: whether the caller applies what it reads, so that an error says that nothing was applied.
   /// - Throws: a `CommandFailure` with status `badSpecification` if a file has an error; the caller may then
   ///   apply nothing.
   func definitions(
-    in paths: [String], directory: DefaultDirectory = .perLaunch, isStrict: Bool = false
+    in paths: [String], directory: DefaultDirectory = .perLaunch, isStrict: Bool = false, applies: Bool = true
   ) throws -> [LocatedDefinition] {
     let specification = specification(in: paths, directory: directory, isStrict: isStrict)
     for problem in specification.problems { note(painted(problem)) }
     guard !specification.hasErrors else {
-      throw CommandFailure(.badSpecification, specification.summary + "; nothing was applied")
+      throw CommandFailure(.badSpecification, specification.summary + (applies ? "; nothing was applied" : ""))
     }
     return specification.definitions
   }

@@ -9,7 +9,8 @@ struct RequestArgument: ParsableArguments, Sendable {
     help: ArgumentHelp(
       """
       The identifier of the request. Without --request, the command takes the live request, otherwise the waiting one, \
-      otherwise the last that ended; logs, trace, show and wait prefer one that ran.
+      otherwise the last that ended. logs and trace prefer one that ran to one that waits or was cancelled before it \
+      ran; show and wait do so only if the job repeats and its next request is not due yet.
       """),
     completion: .identifiers, transform: Arguments.identifier)
   var identifier: JobIdentifier

@@ -50,6 +50,15 @@ package struct Work: Hashable, Sendable, Codable {
   }
 }
 
+extension Definition {
+  /// Whether a request that has committed `batches` has a next batch that can be skipped. A command without items that
+  /// has kept no cursor has no batches: it would only run again. Of a handler it cannot be told, so it has one.
+  package func hasBatchToSkip(after batches: Int) -> Bool {
+    guard let work else { return true }
+    return work.items != nil || batches > 0
+  }
+}
+
 /// How much of a command's output is part of the reason of a failure. Reasons are shown in lists and in traces, and are
 /// sent to the tracing backend; the output of a command may contain secrets.
 package enum FailureOutput: String, Sendable, Codable, CaseIterable {

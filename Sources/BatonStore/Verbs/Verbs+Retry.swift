@@ -6,7 +6,12 @@ extension Verbs {
   ) throws -> RequestRecord {
     guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
     let name = request.name
-    if skipping == .nothing, definition == nil, try makeRetryDue(request, at: now) { return try kept(request) }
+    if try makeRetryDue(request, at: now) {
+      if definition != nil || skipping != .nothing {
+        try change(request, waitingForRetry: skipping, definition, at: now)
+      }
+      return try kept(request)
+    }
     guard request.state == .failed else {
       throw StoreError(
         .refused,
@@ -27,18 +32,61 @@ extension Verbs {
     }
     if let definition { try adopt(definition, by: request, at: now) }
     let own = try knownDefinition(definition ?? request.requirementClass.definition)
+    if skipping != .nothing { try demandBatch(of: request, under: own.definition) }
     if request.isSpread {
       try reopenShards(of: request, own, skipping: skipping, at: now)
     } else {
-      if case .nextBatchOfShard(let shard) = skipping {
-        throw StoreError(.refused, "\(name) was not divided, so it has no shard \(shard); leave --shard out.")
-      }
+      try demandNoShard(skipping, of: request)
       try reopen(request, at: now)
       try count(pattern: own.pattern, from: .failed, to: .ready)
       if skipping == .nextBatch { try skipBatch(of: request, under: own, at: now) }
     }
     if let waiting = known?.waiting { try hold(waiting, now) }
     return try kept(request)
+  }
+
+  /// Skips the batch of a request that waited for its retry, and that is due now.
+  /// - Throws: `.refused` if another definition is asked for, or if the request was divided.
+  private func change(
+    _ request: LaunchedRequest, waitingForRetry skipping: SkippedBatch, _ definition: DefinitionID?, at now: Moment
+  ) throws {
+    let name = request.name
+    guard definition == nil else {
+      throw StoreError(
+        .refused,
+        """
+        \(name) waits for its retry, and has not failed yet: 'baton apply FILE --refreeze' gives the definition to \
+        requests that wait; then 'baton retry \(request.identifier)' makes it due.
+        """)
+    }
+    guard !request.isSpread else {
+      throw StoreError(
+        .refused,
+        """
+        \(name) has shards that wait for their retries; a batch of a shard can be skipped when the request has \
+        failed. Retry it without --skip-batch, or wait for its end.
+        """)
+    }
+    try demandNoShard(skipping, of: request)
+    let own = try knownDefinition(request.requirementClass.definition)
+    try demandBatch(of: request, under: own.definition)
+    try skipBatch(of: request, under: own, at: now)
+  }
+
+  private func demandNoShard(_ skipping: SkippedBatch, of request: LaunchedRequest) throws {
+    guard case .nextBatchOfShard(let shard) = skipping else { return }
+    throw StoreError(.refused, "\(request.name) was not divided, so it has no shard \(shard); leave --shard out.")
+  }
+
+  /// - Throws: `.refused` if the request's command would run again as before, because no batch can be skipped.
+  private func demandBatch(of request: LaunchedRequest, under definition: Definition) throws {
+    guard !definition.hasBatchToSkip(after: request.batches), !request.isSpread else { return }
+    throw StoreError(
+      .refused,
+      """
+      \(request.name) has no batch to skip: its command has no 'items', and runs in one piece. Retry it without \
+      --skip-batch, or apply a corrected command and retry with --with-new-definition.
+      """)
   }
 
   private func kept(_ request: LaunchedRequest) throws -> RequestRecord {

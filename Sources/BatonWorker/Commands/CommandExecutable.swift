@@ -9,8 +9,9 @@ struct CommandExecutable: Sendable {
   let directory: String
   let host: HostName
 
+  /// - Parameter isOwnFolder: whether `directory` is the empty folder of the launch, in which no program can be.
   /// - Throws: `CommandError` if the directory or the file does not exist, or if the file cannot be run.
-  init(_ name: String, directory: String, searchPath: String, host: HostName) throws {
+  init(_ name: String, directory: String, isOwnFolder: Bool, searchPath: String, host: HostName) throws {
     self.name = name
     self.directory = directory
     self.host = host
@@ -19,6 +20,12 @@ struct CommandExecutable: Sendable {
         .directoryMissing,
         "the working directory \(directory) is not a folder on \(host): make it there, or change 'directory' "
           + "in the definition")
+    }
+    guard !isOwnFolder || !name.contains("/") || name.hasPrefix("/") || SystemCall.exists(directory + "/" + name) else {
+      throw CommandError(
+        .notFound,
+        "there is no command '\(name)' on \(host): without 'directory' a command runs in an empty folder, which is "
+          + "made for each launch; set 'directory' to the folder of the program, or write its whole path in 'command'")
     }
     path = try Self.find(name, directory: directory, searchPath: searchPath, host: host)
   }

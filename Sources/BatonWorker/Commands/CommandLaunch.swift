@@ -52,7 +52,7 @@ struct CommandLaunch: Sendable {
     command = try runner.command()
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),
-      searchPath: environment.path, host: runner.host)
+      isOwnFolder: work.directory == nil, searchPath: environment.path, host: runner.host)
     fence = try runner.confinement.fence(
       around: executable, folder: folder.path, hasSecrets: !secrets.isEmpty, as: user,
       needsNetwork: runner.definition.requirements.network != nil)

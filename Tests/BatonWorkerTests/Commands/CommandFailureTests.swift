@@ -53,6 +53,18 @@ import Testing
     #expect(error.message.contains("'no-such-command-anywhere' on box"))
   }
 
+  @Test func `a relative path without a directory says that the folder of the launch is empty`() async throws {
+    let error = try await fixture.failure(Work(command: ["./run.py"], items: .range(1...1)))
+    #expect(error.code == .notFound)
+    #expect(
+      error.message
+        == "there is no command './run.py' on box: without 'directory' a command runs in an empty folder, which is "
+        + "made for each launch; set 'directory' to the folder of the program, or write its whole path in 'command'")
+    let named = try await fixture.failure(
+      Work(command: ["./run.py"], directory: fixture.directory, items: .range(1...1)))
+    #expect(named.message.contains("\(fixture.directory)/./run.py does not exist; put it there"))
+  }
+
   @Test func `a path with a slash is relative to the working directory`() async throws {
     try fixture.write("#!/bin/sh\necho \"$0 $1\"\n", to: "bin/tool", executable: true)
     let runtime = try await fixture.run(

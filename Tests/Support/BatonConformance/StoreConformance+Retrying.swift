@@ -49,6 +49,61 @@ extension StoreConformance {
       let after = try await s.record(launch.request)
       try expect([record.skippedBatches, after.skippedBatches], [[0], [0]], "what is skipped stays so")
     },
+    Case("a command in one piece has no batch to skip, until it has kept a cursor") { s in
+      let (definition, launch) = try await s.running { definition in
+        definition.retry.limit = 0
+        definition.work = Work(command: ["x"])
+      }
+      try await s.end(launch, .failed("no"))
+      try await expectRefusal(
+        .refused,
+        saying: ["job (request 1) has no batch to skip", "Retry it without --skip-batch", "--with-new-definition"]
+      ) { _ = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now) }
+      try expect(try await s.state(launch.request), .failed, "a refused retry changes nothing")
+      try expect(try await s.store.events(of: launch.request), [], "events after a refusal")
+      _ = try await s.store.retry(launch.request, skipping: .nothing, at: s.now)
+      let again = try await s.start(definition)
+      try await s.commit(again, 0) { $0.cursor = [6] }
+      try await s.end(again, .failed("no"))
+      let record = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now)
+      try expect([record.progress.batches, record.skippedBatches.count], [2, 1], "after the skip")
+    },
+    Case("a request that waits for its retry skips its batch too, and is due now") { s in
+      let (definition, launch) = try await s.running { definition in
+        definition.retry = RetryRule(limit: 3, backoff: .seconds(3600))
+        definition.work = Work(command: ["x"], items: .range(1...10), batchSize: 4)
+      }
+      try await s.end(launch, .failed("no"))
+      let record = try await s.store.retry(launch.request, skipping: .nextBatch, at: s.now)
+      try expect(
+        [record.state, record.waitsBecause?.code == nil ? .ready : .scheduled], [.ready, .ready], "the state")
+      try expect([record.progress.batches, Int(record.progress.completedUnits)], [1, 4], "after the skip")
+      try expect(record.skippedBatches, [0], "the batch that is skipped")
+      let events = try await s.store.events(of: launch.request)
+      try expect(events.map(\.name), ["retried", "skippedBatch"], "events")
+      let next = try require(try await s.claim(definition).assignments.first, "the next launch")
+      try expect(next.progress.batches, 1, "where it goes on")
+    },
+    Case("a request that waits for its retry is refused what only a failed one gets, with the way") { s in
+      let (_, launch) = try await s.running { definition in
+        definition.retry = RetryRule(limit: 3, backoff: .seconds(3600))
+        definition.work = Work(command: ["x"])
+      }
+      try await s.end(launch, .failed("no"))
+      let new = try await s.define { $0.work = Work(command: ["y"]) }.id
+      let (store, now) = (s.store, s.now)
+      try await expectRefusal(.refused, saying: ["waits for its retry", "'baton apply FILE --refreeze'"]) {
+        _ = try await store.retry(launch.request, skipping: .nothing, as: new, at: now)
+      }
+      try await expectRefusal(.refused, saying: ["was not divided, so it has no shard 2"]) {
+        _ = try await store.retry(launch.request, skipping: .nextBatchOfShard(2), at: now)
+      }
+      try await expectRefusal(.refused, saying: ["has no batch to skip"]) {
+        _ = try await store.retry(launch.request, skipping: .nextBatch, at: now)
+      }
+      try expect(try await s.record(launch.request).waitsBecause?.kind, .backingOff, "a refusal changes nothing")
+      try expect(try await s.store.events(of: launch.request), [], "events after the refusals")
+    },
     Case("a first batch that is skipped has no more units than there are items") { s in
       let (_, launch) = try await s.running { definition in
         definition.retry.limit = 0
