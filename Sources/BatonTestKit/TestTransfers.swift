@@ -54,7 +54,7 @@ extension TestRequest {
   /// Lets the transfers of the next group end, if the next launch is for their events.
   func endTransfers() async throws {
     let (next, count) = state.withLock { state in
-      // A launch that failed or was lost is repeated at once, whatever still goes on.
+      // A launch that failed or was lost is repeated at once, also while transfers go on.
       let waits = state.completion == nil && (state.launches.last.map { $0.outcome == .finished } ?? true)
       return (waits ? state.transfers.next : [:], state.launches.count)
     }

@@ -69,7 +69,7 @@ extension Verbs {
       try dropTransfers(of: request.id)
     }
     guard var waiting = try prepare(.waitingRequestByID).first(request.id.rawValue, row: Self.waiting) else { return }
-    // A poke asks for a start now, whatever the definition's date is.
+    // A poke asks for a start now, so the date of the definition does not count.
     if waiting.poke == nil { waiting.earliest = try move(request, waiting.earliest, from: old, to: new, at: now) }
     _ = try reconsider(waiting, from: request.state, at: now)
   }

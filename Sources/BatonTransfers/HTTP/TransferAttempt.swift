@@ -131,7 +131,7 @@ extension AttemptEnd {
     return .failed(TransferFailure(.file, "\(error.message). Correct the file or its folder on this host."))
   }
 
-  /// Why another attempt is needed; `nil` if none is, or if the reason is not the server's or the disk's.
+  /// What the server or the disk did, so that another attempt is needed; `nil` after any other end.
   var problem: String? {
     switch self {
     case .interrupted(let text), .busy(let text, _), .noRoom(let text): text
