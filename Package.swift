@@ -30,9 +30,11 @@ let package = Package(
   name: "baton",
   platforms: [.macOS(.v15)],
   products: [
+    .library(name: "BatonClient", targets: ["BatonClient"]),
     .library(name: "BatonHandler", targets: ["BatonHandler"]),
     .library(name: "BatonTestKit", targets: ["BatonTestKit"]),
     .library(name: "BatonWorker", targets: ["BatonWorker"]),
+    .library(name: "BatonWorkerProgram", targets: ["BatonWorkerProgram"]),
     .executable(name: "baton", targets: ["baton"]),
     .executable(name: "baton-worker", targets: ["baton-worker"]),
     .executable(name: "baton-exec", targets: ["baton-exec"]),
@@ -119,6 +121,10 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .target(
+      name: "BatonClient",
+      dependencies: ["BatonBase", "BatonModel", "BatonIdentity", "BatonProtobuf", "BatonWire", grpc, protobuf],
+      swiftSettings: strict),
+    .target(
       name: "BatonTelemetry", dependencies: ["BatonBase", "BatonModel", tracing, context, metrics, logging],
       swiftSettings: strict),
     .systemLibrary(
@@ -187,6 +193,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "BatonWorkerProgram",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonSettings", "BatonWire", "BatonProcess", "BatonTransfers", "BatonWorker",
+        "BatonWorkerSettings", "BatonTelemetry", "BatonExporter", "BatonHTTP", lifecycle, signals, logging,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
+    .target(
       name: "BatonDoctor",
       dependencies: [
         "BatonBase", "BatonModel", "BatonStore", "BatonWire", "BatonProcess", "BatonHost", "CBatonHost",
@@ -214,9 +227,7 @@ let package = Package(
       name: "baton-worker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
-        "BatonHost", "BatonTransfers", "BatonWorker", "BatonWorkerSettings",
-        "BatonTelemetry",
-        "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
+        "BatonHost", "BatonWorker", "BatonWorkerProgram", signals,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
@@ -344,18 +355,21 @@ let package = Package(
         "BatonWorkerSettings",
       ], swiftSettings: strict),
     .executableTarget(
-      name: "example-worker", dependencies: ["BatonHandler", "BatonWorker", lifecycle, logging], path: "Examples",
-      exclude: ["TestKit", "jobs.yaml"], swiftSettings: [.swiftLanguageMode(.v6)]),
+      name: "example-worker",
+      dependencies: ["BatonHandler", "BatonWorker", "BatonWorkerProgram", lifecycle, logging, tracing, context],
+      path: "Examples/Worker", swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
-      name: "handler-worker",
-      dependencies: ["BatonModel", "BatonHandler", "BatonProcess", "BatonWorker", lifecycle, signals, logging],
+      name: "example-client", dependencies: ["BatonClient"], path: "Examples/Client",
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
+      name: "handler-worker", dependencies: ["BatonHandler", "BatonWorker", "BatonWorkerProgram", logging],
       path: "Tests/HandlerWorker", swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "BatonBase", "ContractRows", "FreshDatabases", "HostFixtures", "HostileDefinitions", "BatonModel",
         "BatonIdentity", "BatonProtobuf", "BatonWire", "BatonTransfers", "BatonWorker", "FalseServer", "baton",
-        "baton-worker", "handler-worker", grpc,
+        "baton-worker", "handler-worker", "example-worker", "example-client", grpc,
         protobuf, x509, crypto,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], exclude: ["Attacks/attacks.py"],
@@ -382,7 +396,7 @@ let package = Package(
       dependencies: [
         "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonHandler", "BatonStore",
         "BatonProtobuf", "BatonWire", "BatonTelemetry", grpc, protobuf, x509, crypto,
-        "BatonCoordinator", "BatonProcess", "BatonHost", "BatonWorker", logging,
+        "BatonClient", "BatonCoordinator", "BatonProcess", "BatonHost", "BatonWorker", logging,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: strict),
   ]

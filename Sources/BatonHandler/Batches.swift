@@ -26,8 +26,8 @@ extension JobTask {
   ///   second loop would begin at the offset at which the first one ended.
   /// - The body does its work again without harm, because a batch may run twice.
   ///
-  /// `Examples/Main.swift` has a worker with a handler of this form, and `Examples/TestKit/CleanupTests.swift` tests
-  /// one.
+  /// `Examples/Worker/Main.swift` has a worker with a handler of this form, and `Examples/TestKit/CleanupTests.swift`
+  /// tests one.
   ///
   /// - Parameters:
   ///   - collection: the work of the whole request, not of this launch only.
@@ -44,12 +44,14 @@ extension JobTask {
 /// The batches of a collection, as an asynchronous sequence. `JobTask.batches(of:size:)` makes it and says what a
 /// handler can rely on.
 public struct Batches<Elements: RandomAccessCollection & Sendable>: AsyncSequence, Sendable {
+  /// A batch: consecutive elements of the collection.
   public typealias Element = Elements.SubSequence
 
   let task: JobTask
   let collection: Elements
   let size: Int
 
+  /// Begins after the last checkpoint of the request.
   public func makeAsyncIterator() -> Iterator { Iterator(task: task, collection: collection, size: size) }
 
   /// Hands out the batches, and commits each batch when the next one is asked for.

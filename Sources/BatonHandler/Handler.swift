@@ -14,7 +14,7 @@ public import BatonModel
 /// One that does not holds its host beyond the deadline, or costs the whole process; see
 /// `WorkerConfiguration.endsProcessOnOverrun`.
 ///
-/// `Examples/Main.swift` registers two handlers; `Examples/TestKit` has handlers with their tests.
+/// `Examples/Worker/Main.swift` registers two handlers; `Examples/TestKit` has handlers with their tests.
 public typealias Handler = @Sendable (JobTask) async throws -> Void
 
 /// The code of a refresh that reports what it found. A worker registers it with `Worker.registerRefresh(_:handler:)`.

@@ -23,6 +23,7 @@ public struct HandlerError: Error, Sendable, CustomStringConvertible {
     public static let badTransfer = Code("badTransfer")
   }
 
+  /// Which error it is.
   public let code: Code
   /// Describes the error for people. Its text may change; compare `code` instead.
   public let message: String
@@ -32,5 +33,6 @@ public struct HandlerError: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
+  /// The message.
   public var description: String { message }
 }

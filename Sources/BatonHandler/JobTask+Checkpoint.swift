@@ -21,8 +21,8 @@ extension JobTask {
   /// what it has done. While the coordinator is away, the method waits for it to come back. It throws if the deadline
   /// of an expiry comes first.
   ///
-  /// For the elements of a collection use `batches(of:size:)`, which calls this method. `Examples/Main.swift` and
-  /// `Examples/TestKit/Importer.swift` have handlers with a cursor of their own.
+  /// For the elements of a collection use `batches(of:size:)`, which calls this method. `Examples/Worker/Main.swift`
+  /// and `Examples/TestKit/Importer.swift` have handlers with a cursor of their own.
   ///
   /// - Parameters:
   ///   - cursor: the handler's position, encoded as JSON of at most 1 MiB. Keep data in files or in a database, and
@@ -51,7 +51,7 @@ extension JobTask {
   ///
   /// Call it at the start of the handler, and begin there. A handler that begins at the front in each launch repeats
   /// all of its work after each interruption; `TestRequest.checkEveryInterruption` of BatonTestKit finds this mistake.
-  /// `Examples/Main.swift` has a sample.
+  /// `Examples/Worker/Main.swift` has a sample.
   ///
   /// - Parameters:
   ///   - type: the type that was passed to `checkpoint(_:version:completed:of:)`.

@@ -19,7 +19,7 @@ public import BatonModel
 /// }
 /// ```
 ///
-/// The sample is from `Examples/Main.swift`, where a second handler saves a cursor of its own.
+/// The sample is from `Examples/Worker/Main.swift`, where a second handler saves a cursor of its own.
 ///
 /// **The end.** When the handler returns, the request has succeeded. When it throws, the launch has failed, unless it
 /// was asked to stop before; see `Handler`.
@@ -99,7 +99,7 @@ public struct JobTask: Sendable {
     return JobProgress(completedUnits: progress.completedUnits, totalUnits: progress.totalUnits)
   }
 
-  /// Decodes the payload from JSON. `Examples/Main.swift` has a sample.
+  /// Decodes the payload from JSON. `Examples/Worker/Main.swift` has a sample.
   ///
   /// A payload that the handler cannot read fails the launch, and fails it again in each retry. Make the type accept
   /// the payloads of requests that an older client has submitted.
@@ -117,7 +117,7 @@ public struct JobTask: Sendable {
   ///
   /// The texts are not stored: they are gone when the launch ends or the coordinator restarts. They are also no
   /// progress, so they do not keep a launch from expiring as `stalled`. The method returns at once, and does nothing
-  /// while there is no connection to the coordinator. `Examples/Main.swift` has a sample.
+  /// while there is no connection to the coordinator. `Examples/Worker/Main.swift` has a sample.
   public func update(title: String? = nil, subtitle: String? = nil) {
     runtime.update(title: title, subtitle: subtitle, completedUnits: nil, totalUnits: nil)
   }
@@ -170,6 +170,7 @@ public struct Expiry: Hashable, Sendable {
   /// that clock.
   public var deadline: ContinuousClock.Instant
 
+  /// Creates an order to stop, for a test of code that takes one.
   public init(reason: ExpiryReason, deadline: ContinuousClock.Instant) {
     self.reason = reason
     self.deadline = deadline
@@ -184,6 +185,7 @@ public struct JobProgress: Hashable, Sendable {
   /// The number of units in all; `nil` while it is not known.
   public var totalUnits: Int64?
 
+  /// Creates a progress, for a test of code that takes one.
   public init(completedUnits: Int64, totalUnits: Int64? = nil) {
     self.completedUnits = completedUnits
     self.totalUnits = totalUnits

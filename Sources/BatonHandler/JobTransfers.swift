@@ -62,7 +62,9 @@ public struct JobTransfers: Sendable {
 public struct JobTransferEvent: Hashable, Sendable {
   /// The number of the transfer within its request, from 0.
   public let index: Int
+  /// The address from which the file was fetched, or to which it was sent.
   public let url: String
+  /// The group of the transfer. A request is launched again when all transfers of a group have ended.
   public let group: String
   /// Whether no launch has acknowledged the event before.
   public let isNew: Bool
@@ -73,6 +75,7 @@ public struct JobTransferEvent: Hashable, Sendable {
   public struct File: Hashable, Sendable {
     /// The absolute path on this host.
     public let path: String
+    /// The size of the file in bytes.
     public let bytes: Int64
     /// The SHA-256 of the file, as 64 hexadecimal digits.
     public let sha256: String
@@ -82,8 +85,10 @@ public struct JobTransferEvent: Hashable, Sendable {
   public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
     /// A word for programs, such as `wrongHash` or `timedOut`; `cancelled` for a transfer that a person cancelled.
     public let code: String
+    /// Describes the failure for people.
     public let message: String
 
+    /// The message.
     public var description: String { message }
   }
 

@@ -54,6 +54,25 @@ package struct FleetLogin: Hashable, Sendable {
     try self.init(address: address, root: try Certificate(der: root), token: token)
   }
 
+  /// - Parameter roots: the fleet's roots (PEM), one or two, as `baton fleet roots` prints them.
+  /// - Throws: `IdentityError` if they are not roots of one fleet.
+  package init(address: String, roots: String, token: CredentialToken) throws(IdentityError) {
+    let parsed: [Certificate]
+    do { parsed = try PEMDocument.parseMultiple(pemString: roots).map { try Certificate(pemDocument: $0) } } catch {
+      throw IdentityError("the roots are not certificates in PEM, as 'baton fleet roots' prints them: \(error)")
+    }
+    guard let first = parsed.first, parsed.count <= 2 else {
+      throw IdentityError("a fleet has one or two roots, not \(parsed.count): see 'baton fleet roots'")
+    }
+    try self.init(address: address, root: first, token: token)
+    for other in parsed.dropFirst() where try FleetAuthority.fleet(of: other) != fleet {
+      throw IdentityError("the roots are those of different fleets: see 'baton fleet roots'")
+    }
+    do { self.roots = try parsed.map { try $0.pem } } catch {
+      throw IdentityError("a certificate cannot be written as PEM: \(error)")
+    }
+  }
+
   /// The name of the fleet that commands use if no other is named.
   package static let defaultName = "default"
 

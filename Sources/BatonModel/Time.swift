@@ -14,6 +14,7 @@ public struct Timestamp: Hashable, Sendable, Comparable, Codable {
   /// time.
   package static let distantFuture = Timestamp(nanoseconds: .max)
 
+  /// Whether `left` is earlier.
   public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
   /// The time that is `right` after `left`. The sum saturates instead of overflowing: a sum after the year 2262 is the
@@ -29,10 +30,12 @@ public struct Timestamp: Hashable, Sendable, Comparable, Codable {
     return .nanoseconds(overflow ? (left > right ? .max : .min) : difference)
   }
 
+  /// Reads nanoseconds since 1970 UTC.
   public init(from decoder: any Decoder) throws {
     nanoseconds = try decoder.singleValueContainer().decode(Int64.self)
   }
 
+  /// Writes nanoseconds since 1970 UTC.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(nanoseconds)

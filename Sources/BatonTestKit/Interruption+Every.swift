@@ -8,8 +8,7 @@ extension Interruption {
   /// is from `Examples/TestKit/CleanupTests.swift`:
   ///
   /// ```swift
-  /// @Test("the cleanup repeats no more than the batch that was interrupted", arguments: Interruption.every(batches:
-  /// 3))
+  /// @Test("the cleanup repeats no more than the interrupted batch", arguments: Interruption.every(batches: 3))
   /// func repeatsOneBatch(_ interruption: Interruption) async throws {
   ///   let request = TestRequest("com.example.db-cleanup")
   ///   try await request.complete(cleanup(FakeDatabase()), interruptedBy: interruption)

@@ -3,9 +3,11 @@ public import BatonModel
 /// An event that interrupts a launch under test, and the point of the handler's work at which it happens.
 ///
 /// ```swift
-/// .expiry(.hostBusy, .after(batches: 2))
-/// .workerLost(.during(batch: 2))
-/// .checkpointRefused(batch: 2)
+/// let interruptions: [Interruption] = [
+///   .expiry(.hostBusy, .after(batches: 2)),
+///   .workerLost(.during(batch: 2)),
+///   .checkpointRefused(batch: 2),
+/// ]
 /// ```
 ///
 /// Pass it to `TestRequest.launch(_:interruptedBy:)` or `TestRequest.complete(_:interruptedBy:)`. A launch that ends
@@ -76,6 +78,7 @@ public struct Interruption: Hashable, Sendable {
 
 extension Interruption: CustomStringConvertible {
   /// A text such as `expiry 'hostBusy' after 2 batches`.
+  /// The interruption in words, for the name of a test case.
   public var description: String {
     switch cause {
     case .expiry(let reason): "expiry '\(reason.code)' \(point)"
@@ -86,6 +89,7 @@ extension Interruption: CustomStringConvertible {
 }
 
 extension Interruption.Point: CustomStringConvertible {
+  /// The point in words, for the name of a test case.
   public var description: String {
     switch self {
     case .atStart: "at the start"
@@ -104,9 +108,9 @@ extension Interruption.Point: CustomStringConvertible {
 ///
 /// ```swift
 /// for row in rows {
-///   interruptionPoint()
+///   interruptionPoint()  // With the batch half done, a launch may be interrupted here.
 ///   try Task.checkCancellation()
-///   state.withLock { _ = $0.remove(row) }
+///   state.withLock { _ = $0.remove(row) }  // Purging a row that is gone changes nothing.
 /// }
 /// ```
 ///

@@ -8,6 +8,7 @@ import Synchronization
 ///   clock: ManualClock(sleepsMoveTime: true))
 /// let source = FakeSource()
 /// try await request.complete(Importer(source: source, clock: request.clock).run)
+/// // …
 /// #expect(request.clock.elapsed == .seconds(1_500))
 /// ```
 ///
@@ -26,6 +27,7 @@ import Synchronization
 public final class ManualClock: Clock, Sendable {
   /// The type of `task.expiry?.deadline`.
   public typealias Instant = ContinuousClock.Instant
+  /// Times between two instants.
   public typealias Duration = Swift.Duration
 
   static let start = ContinuousClock.now
@@ -45,6 +47,7 @@ public final class ManualClock: Clock, Sendable {
   /// The current time of this clock.
   public var now: Instant { Self.start + elapsed }
 
+  /// The clock can be moved by single nanoseconds.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// Moves the clock forward. Everything that becomes due on the way happens in the order of its time: sleepers wake

@@ -29,6 +29,7 @@ public struct TestKitError: Error, Sendable, CustomStringConvertible {
     public static let interruptionsMatter = Code("interruptionsMatter")
   }
 
+  /// Which error it is.
   public let code: Code
   /// Describes the error for people. Its text may change; compare `code` instead.
   public let message: String
@@ -38,5 +39,6 @@ public struct TestKitError: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
+  /// The message.
   public var description: String { message }
 }

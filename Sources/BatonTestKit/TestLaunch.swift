@@ -107,9 +107,13 @@ public struct TestCheckpoint: Hashable, Sendable {
 /// One call of `task.update(title:subtitle:)` or `task.report(completed:of:)`. A property is `nil` if the call did not
 /// set it.
 public struct TestUpdate: Hashable, Sendable {
+  /// The title.
   public let title: String?
+  /// The subtitle.
   public let subtitle: String?
+  /// The units that were reported as done.
   public let completedUnits: Int64?
+  /// The units that were reported in all.
   public let totalUnits: Int64?
   /// When the call was made: the `elapsed` of the request's clock.
   public let at: Duration

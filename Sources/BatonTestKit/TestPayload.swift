@@ -8,11 +8,11 @@
 /// KiB.
 ///
 /// ```swift
-/// TestRequest("com.example.import.eu", payload: #"{"pages": 3}"#)
-/// TestRequest("com.example.import.eu", payload: .json(Importer.Settings(pages: 3)))
+/// let text = TestRequest("com.example.import.eu", payload: #"{"pages": 3}"#)
+/// let value = TestRequest("com.example.import.eu", payload: .json(Importer.Settings(pages: 3)))
 /// ```
 ///
-/// The samples are from `Examples/TestKit/ImporterTests.swift`. A payload that is too large, or that cannot be encoded,
+/// The samples are from `Examples/TestKit/Samples.swift`. A payload that is too large, or that cannot be encoded,
 /// is an error of the first launch.
 public struct TestPayload: Sendable, ExpressibleByStringLiteral {
   let bytes: Result<[UInt8], any Error>

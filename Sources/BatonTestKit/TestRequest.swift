@@ -10,6 +10,7 @@ import Synchronization
 /// let request = TestRequest("com.example.db-cleanup")
 /// let launch = try await request.launch(cleanup(database), interruptedBy: .expiry(.hostBusy, .after(batches: 1)))
 /// #expect(launch.outcome == .expired(.hostBusy))
+/// // …
 /// try await request.complete(cleanup(database))
 /// ```
 ///

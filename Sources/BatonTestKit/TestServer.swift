@@ -29,6 +29,7 @@ public final class TestServer: Sendable {
   private let state = Mutex(State())
   let folder = TestFolder()
 
+  /// A server that knows no file yet.
   public init() {}
 
   /// Delivers a file to every transfer of this URL.

@@ -1,34 +1,41 @@
 internal import BatonHost
-package import BatonModel
+public import BatonModel
 package import BatonProcess
 
 /// The host's settings for transfers. They are values of the host's owner, and no job can change them.
-package struct TransferSettings: Sendable {
-  /// The folder with everything that transfers keep on this host.
-  package var folder: String
-  /// The most bytes in a second that all transfers of the host receive and send together; `nil` means no limit.
-  package var maxRate: Int64?
-  /// The most bytes that partial files and kept files of the host may have together.
-  package var quota: Int64
-  /// The room that transfers leave free on the file system, in bytes.
-  package var minFree: Int64
-  /// How many transfers run at the same time.
-  package var atOnce: Int
+public struct TransferSettings: Sendable {
+  /// The folder with everything that transfers keep on this host: an absolute path. Key `transfers.folder`.
+  public var folder: String
+  /// The most bytes in a second that all transfers of the host receive and send together; `nil`, the default, means no
+  /// limit. Key `transfers.maxRate`.
+  public var maxRate: Int64?
+  /// The most bytes that partial files and kept files of the host may have together; by default 100 GiB. Key
+  /// `transfers.quota`.
+  public var quota: Int64
+  /// The room that transfers leave free on the file system, in bytes; by default 1 GiB. Key `transfers.minFree`.
+  public var minFree: Int64
+  /// How many transfers run at the same time, 1 to 100; by default 4. Key `transfers.atOnce`.
+  public var atOnce: Int
   /// The most transfers that the host takes. Further orders are refused.
   package var most: Int
-  /// The folders outside of `folder` that transfers may read and write.
-  package var folders: [PathPattern]
-  /// The names of the servers that transfers may use, such as `files.example.com` or `*.example.com`; `nil` means all.
-  package var servers: [String]?
-  /// Where the secrets of header fields are, and which definitions may use which.
+  /// The folders outside of `folder` that transfers may read and write; by default none. Key `transfers.folders`.
+  public var folders: [PathPattern]
+  /// The names of the servers that transfers may use, such as `files.example.com` or `*.example.com`; `nil`, the
+  /// default, means all. Key `transfers.servers`.
+  public var servers: [String]?
+  /// Where the secrets of header fields are.
   package var secrets: SecretFolder
-  package var secretPermissions: [SecretPermission]
-  /// Which definitions may use which variables of the environment of the transfers process in header fields.
-  package var variablePermissions: [SecretPermission]
-  /// Whether the host's owner calls the network constrained.
-  package var isConstrained: Bool
-  /// A file with the certificates to trust, in PEM; `nil` means those of the system.
-  package var trustedCertificates: String?
+  /// Which definitions may use which secrets in header fields; by default none. A program takes those of
+  /// `SandboxSettings.secrets`. Key `allow.secrets`.
+  public var secretPermissions: [SecretPermission]
+  /// Which definitions may use which variables of the environment of the transfers process in header fields; by default
+  /// none. Key `transfers.variables`.
+  public var variablePermissions: [SecretPermission]
+  /// Whether the host's owner calls the network constrained; by default `false`. Key `transfers.constrainedNetwork`.
+  public var isConstrained: Bool
+  /// A file with the certificates to trust, in PEM: an absolute path; `nil`, the default, means those of the system.
+  /// Key `transfers.certificates`.
+  public var trustedCertificates: String?
   /// After how many bytes, or how much time, what has arrived is synced and the journal names it. At most about twice
   /// this is received again after a power loss.
   package var syncBytes: Int
@@ -43,7 +50,9 @@ package struct TransferSettings: Sendable {
         + "with a shorter path"
   }
 
-  package init(folder: String) {
+  /// Creates settings with the defaults that each property describes.
+  /// - Parameter folder: an absolute path, such as that of `transfers` in the worker's data folder.
+  public init(folder: String) {
     self.folder = folder
     (maxRate, quota, minFree) = (nil, 100 << 30, 1 << 30)
     (atOnce, most) = (4, 10_000)

@@ -13,6 +13,6 @@ extension Logger.MetadataProvider {
   ///   { StreamLogHandler.standardError(label: $0, metadataProvider: $1) }, metadataProvider: .launch)
   /// ```
   ///
-  /// The sample is from `Examples/Main.swift`.
+  /// The sample is from `Examples/Worker/Samples.swift`. A `WorkerProgram` does it by itself.
   public static var launch: Logger.MetadataProvider { .spans }
 }

@@ -13,7 +13,7 @@ import Synchronization
 /// handlers, and runs it as a service:
 ///
 /// ```swift
-/// let worker = Worker(WorkerConfiguration(name: arguments[1], dataFolder: arguments[2], slots: 2))
+/// let worker = Worker(WorkerConfiguration(name: "desk", dataFolder: "/var/lib/my-worker", slots: 2))
 ///
 /// worker.register("com.example.db-cleanup") { task in
 ///   let purgeable = Array(1...2_000)
@@ -27,7 +27,8 @@ import Synchronization
 /// ).run()
 /// ```
 ///
-/// The sample is from `Examples/Main.swift`, a complete program.
+/// The sample is from `Examples/Worker/Samples.swift`. For a program that is nothing but a worker, `WorkerProgram` of
+/// BatonWorkerProgram has more: a supervisor, transfers, servers, telemetry and settings from worker.yaml.
 ///
 /// **Connection.** The worker connects again by itself when the connection is lost. While the coordinator is away,
 /// launches go on until the worker's lease ends. Then they expire with the reason `leaseLost`, because the coordinator
@@ -142,8 +143,9 @@ public final class Worker: Service {
   /// }
   /// ```
   ///
-  /// The sample is from `Examples/Main.swift`. The definition itself, with its kind and its conditions, is declared in
-  /// a job file, and must have no `work`. If several registered patterns cover a definition, the longest one is used.
+  /// The sample is from `Examples/Worker/Main.swift`. The definition itself, with its kind and its conditions, is
+  /// declared in a job file, and must have no `work`. If several registered patterns cover a definition, the longest
+  /// one is used.
   /// - Parameters:
   ///   - identifier: an identifier such as `com.example.db-cleanup`, or a wildcard: a prefix that is followed by `.*`.
   ///   - handler: the code of a launch; see `Handler`.

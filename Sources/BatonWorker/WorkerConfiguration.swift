@@ -1,11 +1,21 @@
-package import BatonHost
+public import BatonHost
 public import BatonModel
-package import BatonProcess
 internal import BatonTelemetry
 internal import Tracing
 
 /// The settings of a `Worker`. The defaults are for a worker on the same machine as its coordinator.
-/// `Examples/Main.swift` has a sample.
+///
+/// ```swift
+/// var configuration = WorkerConfiguration(name: "desk", dataFolder: "/var/lib/my-worker", slots: 2)
+/// configuration.conditions.labels = ["zone": "garage"]
+/// configuration.hours = try LendingHours(["22:00-07:00", "Sat,Sun 00:00-24:00"])
+/// configuration.cpuLimit = CPUQuota(percent: 150)
+/// configuration.conditions.thermal.seriousMargin = 15
+/// ```
+///
+/// The sample is from `Examples/Worker/Samples.swift`. These are the settings of worker.yaml that concern the worker
+/// itself; `WorkerProgram` of BatonWorkerProgram reads them from that file, and has the others, which concern the
+/// process: transfers, servers and logs.
 ///
 /// `Worker.run()` checks the settings. It throws `WorkerError` with a message that says what is wrong.
 public struct WorkerConfiguration: Sendable {
@@ -56,24 +66,32 @@ public struct WorkerConfiguration: Sendable {
   /// If it is `false`, the worker reports external power, an unmetered network and no GPU for as long as it runs, and
   /// it does not know whether the host is idle.
   public var probesHost: Bool
-  /// How the host's conditions are read and weighed.
-  package var conditions = ConditionSettings()
-  /// The hours of the day in which the host's owner lends the host.
-  package var hours = LendingHours.always
-  /// The share of the processors that all commands without `requiresExternalPower` may use together; `nil` means no
-  /// limit.
-  package var cpuLimit: CPUQuota?
+  /// How the host's conditions are read and weighed, and the host's labels.
+  public var conditions = ConditionSettings()
+  /// The hours of the day in which the host's owner lends the host; by default always. Outside of them running launches
+  /// expire with the reason `outsideHours`.
+  public var hours = LendingHours.always
+  /// The share of the processors that all commands without `requiresExternalPower` may use together; `nil`, the
+  /// default, means no limit. Handlers are not bounded.
+  public var cpuLimit: CPUQuota?
   /// How commands are confined.
-  package var sandbox = SandboxSettings()
+  public var sandbox = SandboxSettings()
   /// Which batches of a traced request are sent as spans.
-  package var batchSampling = BatchSampling()
-  /// Whether the worker listens for `baton-worker pause`, `resume` and `status`.
-  package var answersOwner = false
-  /// The path of the socket for these commands; `nil` means the usual place.
-  package var ownerSocket: String?
-  /// Whether the process belongs to this worker alone. Processes that commands leave behind then become its children,
-  /// and it kills every child that is not a command. It must be `false` in a program that starts processes of its own.
-  package var ownsProcess = false
+  public var batchSampling = BatchSampling()
+  /// Whether the worker listens for `baton-worker pause`, `resume` and `status`; by default `false`. A `WorkerProgram`
+  /// sets it to `true`. Without `probesHost` nothing listens.
+  public var answersOwner = false
+  /// The path of the socket for these commands. `nil`, the default, means the usual place, where the commands look:
+  /// `$RUNTIME_DIRECTORY/worker.sock`, else `$XDG_RUNTIME_DIR/baton/worker-NAME.sock`, else
+  /// `/tmp/baton-UID/worker-NAME.sock`.
+  public var ownerSocket: String?
+  /// Whether the process belongs to this worker alone; by default `false`. A `WorkerProgram` sets it to `true`.
+  ///
+  /// If it is `true`, processes that commands leave behind become children of this process, and the worker kills every
+  /// child that is not a command. So it must be `false` in a program whose handlers start processes themselves. Then a
+  /// process that has left the session of its command goes on after the launch, unless the worker has control groups
+  /// (Linux).
+  public var ownsProcess = false
   /// Sends the spans and metrics that have not been sent yet, and does not wait for the backend. It is called before
   /// the process has to end.
   package var flushTelemetry: @Sendable () -> Void = {
@@ -117,5 +135,6 @@ public struct WorkerError: Error, Sendable, CustomStringConvertible {
   /// Says for people what is wrong and, where that helps, what to do about it.
   public let message: String
   package init(_ message: String) { self.message = message }
+  /// The message.
   public var description: String { message }
 }

@@ -438,8 +438,10 @@ extension EndToEnd {
       #expect(again.contains(#""request":2"#), "\(again)")
     }
 
-    @Test("Coordinator and worker show their metrics over TLS, for a credential and for the worker's own token")
-    func metrics() async throws {
+    @Test(
+      "Coordinator and worker show their metrics over TLS, for a credential and for the worker's own token",
+      arguments: WholeWorkerTests.programs)
+    func metrics(program: Program) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
       let (https, ofWorker) = (ProcessFleet.freePort(), ProcessFleet.freePort())
@@ -448,7 +450,7 @@ extension EndToEnd {
       let (name, roots) = try await fleet.coordinatorName()
       try await fleet.join("desk")
       try await fleet.startWorker(
-        "desk", adding: ["BATON_HTTPS": "127.0.0.1:\(ofWorker)", "BATON_HTTP": "127.0.0.1:\(health)"])
+        "desk", program: program, adding: ["BATON_HTTPS": "127.0.0.1:\(ofWorker)", "BATON_HTTP": "127.0.0.1:\(health)"])
       let credential = try await fleet.baton("credential", "create", "prometheus", "--scope", "metrics").output
       let key = try String(contentsOfFile: fleet.folder + "/desk/metrics-token", encoding: .utf8)
       let server = name.replacing(".coordinator.", with: ".host.")
@@ -493,8 +495,8 @@ extension EndToEnd {
       #expect(end.errors.contains("baton: stopping; running "), "\(end)")
     }
 
-    @Test("All mistakes in settings are reported at once, with their lines")
-    func settings() async throws {
+    @Test("All mistakes in settings are reported at once, with their lines", arguments: WholeWorkerTests.programs)
+    func settings(program: Program) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
       try fleet.write("leaseTerm: 1ms\nlisten: nowhere\nlimits: {pending: 0}\nlogLevel: loud\n", to: "c.yaml")
@@ -506,7 +508,7 @@ extension EndToEnd {
       }
       try fleet.write("logLevel: loud\nhttp: nowhere\nslots: 0\n", to: "w.yaml")
       let worker = try await Child(
-        .worker, ["--config", fleet.folder + "/w.yaml"], environment: fleet.environment
+        program, ["--config", fleet.folder + "/w.yaml"], environment: fleet.environment
       ).finished()
       #expect(worker.status == 64)
       for place in ["w.yaml:1:11:", "w.yaml:2:7:", "w.yaml:3:8:"] {

@@ -17,9 +17,11 @@ extension EndToEnd {
       """
 
     /// Starts a fleet that works on the job, and returns when the first hundred items have run.
-    private func start(_ fleet: ProcessFleet, workers: [String], lease: String = "1s") async throws {
+    private func start(
+      _ fleet: ProcessFleet, workers: [String], program: Program = .worker, lease: String = "1s"
+    ) async throws {
       try await fleet.startCoordinator(lease: lease)
-      for name in workers { try await fleet.startWorker(name) }
+      for name in workers { try await fleet.startWorker(name, program: program) }
       try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
       let submitted = try await fleet.baton("submit", "-f", "count.yaml")
       #expect(submitted.status == 0, "\(submitted.errors)")
@@ -53,11 +55,13 @@ extension EndToEnd {
       #expect(shown.launchHistory.map(\.batches).reduce(0, +) == 100)
     }
 
-    @Test("SIGKILL of the worker process: its supervisor reports it and starts the worker again")
-    func killWorkerProper() async throws {
+    @Test(
+      "SIGKILL of the worker process: its supervisor reports it and starts the worker again",
+      arguments: WholeWorkerTests.programs)
+    func killWorkerProper(program: Program) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      try await start(fleet, workers: ["one"], lease: "30s")
+      try await start(fleet, workers: ["one"], program: program, lease: "30s")
       let worker = try #require(fleet.worker("one"))
       for child in worker.children { kill(child, SIGKILL) }
       // The wait ends long before the lease of 30 s does.
@@ -87,11 +91,13 @@ extension EndToEnd {
       #expect(runs == Dictionary(uniqueKeysWithValues: (1...400).map { ($0, 1) }))
     }
 
-    @Test("SIGTERM drains a worker: its batch is committed and another host goes on with none repeated")
-    func drainWorker() async throws {
+    @Test(
+      "SIGTERM drains a worker: its batch is committed and another host goes on with none repeated",
+      arguments: WholeWorkerTests.programs)
+    func drainWorker(program: Program) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      try await start(fleet, workers: ["one", "two"])
+      try await start(fleet, workers: ["one", "two"], program: program)
       let host = try #require(try await fleet.show("com.example.count").launchHistory.last?.host)
       let worker = try #require(fleet.worker(host))
       worker.signal(SIGTERM)

@@ -118,9 +118,12 @@ final class ProcessFleet: Sendable {
     }
   }
 
-  func startWorker(_ name: String, slots: Int = 2, adding more: [String: String] = [:]) async throws {
+  /// - Parameter program: a program with the options of `baton-worker`.
+  func startWorker(
+    _ name: String, program: Program = .worker, slots: Int = 2, adding more: [String: String] = [:]
+  ) async throws {
     let child = try child(
-      .worker, ["--coordinator", address, "--name", name, "--data", "\(folder)/\(name)", "--slots", String(slots)],
+      program, ["--coordinator", address, "--name", name, "--data", "\(folder)/\(name)", "--slots", String(slots)],
       isDaemon: true, adding: more)
     _ = await child.errorLine(containing: "connected to the coordinator")
     state.withLock { $0.workers[name] = child }

@@ -5,6 +5,8 @@ enum Program: String {
   case baton
   case worker = "baton-worker"
   case handlerWorker = "handler-worker"
+  case exampleWorker = "example-worker"
+  case exampleClient = "example-client"
 
   var path: String {
     // Tests/EndToEndTests/Program.swift is three levels below the package; the tests run from its build folder.

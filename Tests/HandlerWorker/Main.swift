@@ -1,44 +1,25 @@
 import BatonHandler
-import BatonModel
-import BatonProcess
 import BatonWorker
+import BatonWorkerProgram
 import Foundation
 import Logging
-import ServiceLifecycle
-import UnixSignals
 
-/// A worker with Swift handlers, supervised like `baton-worker`, for the end-to-end tests:
+/// A worker with Swift handlers whose settings are made in code, for the end-to-end tests:
 /// `handler-worker COORDINATOR NAME DATA PIPE`.
 @main
 enum HandlerWorker {
-  static func main() async throws {
+  static func main() async {
     let arguments = CommandLine.arguments
     var configuration = WorkerConfiguration(
       coordinator: arguments[1], name: arguments[2], dataFolder: arguments[3], slots: 4)
-    configuration.endsProcessOnOverrun = true
-    configuration.ownsProcess = true
     configuration.probesHost = false
-    let isSupervised = SupervisedProcess.isSupervised
-    if isSupervised {
-      try await work(configuration, pipe: arguments[4])
-    } else {
-      let worker = configuration
-      exit(
-        try await Supervisor.run(arguments: Array(arguments.dropFirst())) { death in
-          guard let incarnation = death.announcement else { return }
-          await DeathReport(
-            configuration: worker, incarnation: Incarnation(incarnation),
-            isBlameless: death.end == .exited(Worker.overrunStatus)
-          ).send()
-        })
-    }
+    var program = WorkerProgram(configuration)
+    program.transfers = nil
+    program.logLevel = .critical
+    exit(await program.run { register(at: $0, pipe: arguments[4]) })
   }
 
-  private static func work(_ configuration: WorkerConfiguration, pipe: String) async throws {
-    let incarnation = Incarnation(.randomIncarnation())
-    var logger = Logger(label: "handler-worker") { StreamLogHandler.standardError(label: $0) }
-    logger.logLevel = .critical
-    let worker = Worker(configuration, incarnation: incarnation, logger: logger, connector: nil)
+  private static func register(at worker: Worker, pipe: String) {
     worker.register("com.example.stubborn") { task in
       say("stubborn \(task.launch) \(company(of: task, beside: pipe))", to: pipe)
       // The first launch ignores its cancellation for ever.
@@ -58,9 +39,6 @@ enum HandlerWorker {
         if task.launch > 1 { return }
       }
     }
-    SupervisedProcess.watchSupervisor { worker.killCommands() }
-    SupervisedProcess.announce(incarnation.rawValue)
-    try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
   }
 
   /// Says whether the process of the first launch still exists when a later launch begins.

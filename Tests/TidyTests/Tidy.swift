@@ -4,7 +4,7 @@ import Foundation
 /// problems, one line each, in the form of a compiler: `FILE:LINE: error: what is wrong`.
 enum Tidy {
   static let rules: [@Sendable (Tree) -> [String]] = [
-    columns, trailingSpace, unfinished, homes, pages, promises, rows, words, scripts, orphans,
+    columns, trailingSpace, unfinished, homes, pages, promises, rows, words, scripts, orphans, documented, samples,
   ]
 
   static func problems(in tree: Tree) -> [String] { rules.flatMap { $0(tree) } }

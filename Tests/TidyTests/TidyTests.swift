@@ -34,6 +34,33 @@ import Testing
     #expect(problems.contains("Documentation/lost.md:1: error: no other file names this file"))
   }
 
+  @Test(arguments: [
+    ("public var a = 1", "/// The first letter.\npublic var a = 1", "without a comment"),
+    ("@inlinable\npublic func a() {}", "/// Does it.\n@inlinable\npublic func a() {}", "without a comment"),
+    (
+      "/// Two.\npublic enum A {\n  case one\n}", "/// Two.\npublic enum A {\n  /// One.\n  case one\n}",
+      "without a comment"
+    ),
+    ("/// ```swift\n/// let b = 1\n/// ```", "/// ```swift\n/// let a = 1\n/// ```", "not in Examples"),
+    (
+      "/// ```swift\n/// let c = 3\n/// // …\n/// let a = 1\n/// ```",
+      "/// ```swift\n/// let a = 1\n/// // …\n/// let c = 3\n/// ```", "not in Examples"
+    ),
+  ])
+  func `what other programs use is documented, with samples that are compiled`(
+    wrong: String, right: String, problem: String
+  ) {
+    func problems(_ text: String) -> [String] {
+      Tidy.problems(
+        in: Tree(files: [
+          Tree.File(path: "Sources/BatonHandler/A.swift", text: text),
+          Tree.File(path: "Examples/A.swift", text: "func f() {\n  let a = 1\n  let b = 2\n  let c = 3\n}"),
+        ]))
+    }
+    #expect(problems(wrong).contains { $0.contains(problem) })
+    #expect(problems(right).isEmpty)
+  }
+
   /// A tree with a page of promises, and a source file with this line.
   private func tree(_ line: String) -> Tree {
     Tree(files: [

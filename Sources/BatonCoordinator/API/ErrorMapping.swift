@@ -3,13 +3,6 @@ import BatonStore
 package import BatonWire
 import GRPCCore
 
-/// The metadata key of Baton's own error code, which is sent beside gRPC's code. It tells "unavailable" (the
-/// coordinator takes nothing now) from "unavailable" (no coordinator is there).
-private let codeKey = "baton-code"
-/// The metadata key of the delay before a retry, in milliseconds, as gRPC defines it
-/// (https://github.com/grpc/proposal/blob/master/A6-client-retries.md).
-private let retryKey = "grpc-retry-pushback-ms"
-
 /// Runs `body` and translates its errors to gRPC statuses. `RPCError.meaning(at:)` translates them back on the client.
 func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
   do {
@@ -17,7 +10,7 @@ func answering<Result>(_ body: () async throws -> Result) async throws -> Result
   } catch let error as OperatorError {
     throw RPCError(error)
   } catch let error as WireError {
-    throw RPCError(code: .invalidArgument, message: error.message, metadata: [codeKey: "invalid"])
+    throw RPCError(code: .invalidArgument, message: error.message, metadata: [ErrorMetadata.code: "invalid"])
   } catch let error as StoreError where error.code == .unknown {
     throw RPCError(OperatorError.unknown(error.message))
   } catch let error as StoreError where error.code == .overloaded {
@@ -32,20 +25,21 @@ func answering<Result>(_ body: () async throws -> Result) async throws -> Result
 extension RPCError {
   init(_ error: OperatorError) {
     switch error {
-    case .notFound(let text): self.init(code: .notFound, message: text, metadata: [codeKey: "notFound"])
-    case .conflict(let text): self.init(code: .failedPrecondition, message: text, metadata: [codeKey: "conflict"])
-    case .invalid(let text): self.init(code: .invalidArgument, message: text, metadata: [codeKey: "invalid"])
+    case .notFound(let text): self.init(code: .notFound, message: text, metadata: [ErrorMetadata.code: "notFound"])
+    case .conflict(let text):
+      self.init(code: .failedPrecondition, message: text, metadata: [ErrorMetadata.code: "conflict"])
+    case .invalid(let text): self.init(code: .invalidArgument, message: text, metadata: [ErrorMetadata.code: "invalid"])
     case .notPermitted(let text):
-      self.init(code: .permissionDenied, message: text, metadata: [codeKey: "notPermitted"])
-    case .unknown(let text): self.init(code: .unknown, message: text, metadata: [codeKey: "unknown"])
+      self.init(code: .permissionDenied, message: text, metadata: [ErrorMetadata.code: "notPermitted"])
+    case .unknown(let text): self.init(code: .unknown, message: text, metadata: [ErrorMetadata.code: "unknown"])
     case .overloaded(let text, let pause):
       self.init(
         code: .resourceExhausted, message: text,
-        metadata: [codeKey: "overloaded", retryKey: "\(pause.nanoseconds / 1_000_000)"])
+        metadata: [ErrorMetadata.code: "overloaded", ErrorMetadata.retry: "\(pause.nanoseconds / 1_000_000)"])
     case .refused(.unavailable(let why)):
-      self.init(code: .unavailable, message: why, metadata: [codeKey: "unavailable"])
+      self.init(code: .unavailable, message: why, metadata: [ErrorMetadata.code: "unavailable"])
     case .refused(let refusal):
-      self.init(code: .resourceExhausted, message: refusal.message, metadata: [codeKey: "conflict"])
+      self.init(code: .resourceExhausted, message: refusal.message, metadata: [ErrorMetadata.code: "conflict"])
     }
   }
 }
@@ -53,14 +47,14 @@ extension RPCError {
 extension RPCError {
   /// The error that the server translated to this status, for the client at `endpoint`.
   func meaning(at endpoint: HostPort) -> any Error {
-    switch metadata[stringValues: codeKey].first(where: { _ in true }) {
+    switch metadata[stringValues: ErrorMetadata.code].first(where: { _ in true }) {
     case "notFound": return OperatorError.notFound(message)
     case "conflict": return OperatorError.conflict(message)
     case "invalid": return OperatorError.invalid(message)
     case "notPermitted": return OperatorError.notPermitted(message)
     case "unknown": return OperatorError.unknown(message)
     case "overloaded":
-      let pause = metadata[stringValues: retryKey].first { _ in true }.flatMap { Int64($0) }
+      let pause = metadata[stringValues: ErrorMetadata.retry].first { _ in true }.flatMap { Int64($0) }
       return OperatorError.overloaded(message, retryAfter: .milliseconds(pause ?? 1000))
     case "unavailable": return OperatorError.refused(.unavailable(message))
     default: break
@@ -89,5 +83,5 @@ extension CoordinatorUnreachable {
 
 extension RPCError {
   /// The code of the `OperatorError` that was translated to this status; `nil` if the status is none.
-  var meaningCode: String? { metadata[stringValues: codeKey].first { _ in true } }
+  var meaningCode: String? { metadata[stringValues: ErrorMetadata.code].first { _ in true } }
 }

@@ -8,13 +8,14 @@ package import BatonProcess
 #endif
 
 /// The operator's facts command: the keys `facts.command` and `facts.every` of worker.yaml.
-package struct FactsSettings: Hashable, Sendable {
+public struct FactsSettings: Hashable, Sendable {
   /// The program and its arguments. It is run without a shell.
-  package var command: [String]
-  /// The time between two runs, at least 1 s.
-  package var every: Duration
+  public var command: [String]
+  /// The time between two runs, at least 1 s; by default 30 s.
+  public var every: Duration
 
-  package init(command: [String], every: Duration = .seconds(30)) {
+  /// Runs `command` at the interval `every`.
+  public init(command: [String], every: Duration = .seconds(30)) {
     self.command = command
     self.every = every
   }

@@ -9,14 +9,14 @@ package import BatonProcess
 
 /// How GPUs are probed: the keys `gpu.interval` and `gpu.keep` of worker.yaml, and two times that cannot be set there.
 /// Each default is Baton's own choice.
-package struct GPUSettings: Hashable, Sendable {
-  /// The time between two runs of `nvidia-smi` while the driver's list of GPUs stays the same (`gpu.interval`). A run
-  /// costs tens of milliseconds of processor time, and more if the driver has to wake the GPU.
-  package var interval: Duration
+public struct GPUSettings: Hashable, Sendable {
+  /// The time between two runs of `nvidia-smi` while the driver's list of GPUs stays the same (`gpu.interval`); by
+  /// default 60 s. A run costs tens of milliseconds of processor time, and more if the driver has to wake the GPU.
+  public var interval: Duration
   /// The time until the next run after a failure.
   package var retryInterval: Duration
-  /// How long the last list stays valid while `nvidia-smi` fails (`gpu.keep`).
-  package var keep: Duration
+  /// How long the last list stays valid while `nvidia-smi` fails (`gpu.keep`); by default 30 s.
+  public var keep: Duration
   /// How long one run may take. The first run after a start of the host loads the driver, which takes longer.
   package var patience: Duration
 
@@ -29,6 +29,9 @@ package struct GPUSettings: Hashable, Sendable {
     self.keep = keep
     self.patience = patience
   }
+
+  /// Creates the default settings.
+  public init() { self.init(interval: .seconds(60)) }
 }
 
 /// Lists the GPUs of a host that can compute. NVIDIA's GPUs are found by `nvidia-smi`, all others by the kernel's

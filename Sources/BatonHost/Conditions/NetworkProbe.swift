@@ -72,19 +72,20 @@ package struct NetworkProbe: Sendable {
 }
 
 /// What the host's owner says about its network: the keys below `network` in worker.yaml.
-package struct NetworkSettings: Hashable, Sendable {
+public struct NetworkSettings: Hashable, Sendable {
   /// Interfaces that cost money, as patterns such as `wwan*` or `usb0`. They take precedence over what the system says.
   /// Key `network.metered`.
-  package var metered: [String] = []
+  public var metered: [String] = []
   /// Interfaces that cost no money. They take precedence over `metered` too. Key `network.unmetered`.
-  package var unmetered: [String] = []
+  public var unmetered: [String] = []
   /// `false`: each interface that is up and has an address counts as a network. This serves hosts without a way out,
   /// with jobs that do not need one. Key `network.requireDefaultRoute`.
-  package var requireDefaultRoute = true
+  public var requireDefaultRoute = true
   /// How to check that the network leads to a target; `nil` for no check. Key `network.reachability`.
-  package var reachability: ReachabilitySettings?
+  public var reachability: ReachabilitySettings?
 
-  package init() {}
+  /// Creates the default settings.
+  public init() {}
 
   /// Whether the owner declared the interface as metered; `nil` if neither list has the interface.
   func isMetered(_ interface: String) -> Bool? {

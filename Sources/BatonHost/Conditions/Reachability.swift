@@ -1,17 +1,20 @@
 package import BatonModel
 
 /// The target whose answer shows that the network leads beyond the host, and how to ask it.
-package struct ReachabilitySettings: Hashable, Sendable {
+public struct ReachabilitySettings: Hashable, Sendable {
   /// `HOST:PORT`, with an IPv6 address in brackets. Key `network.reachability.target`.
-  package var target: String
-  /// How long the name look-up and the connection may take together. Key `network.reachability.patience`.
-  package var patience = Duration.seconds(3)
-  /// The time from one question to the next. Key `network.reachability.every`.
-  package var every = Duration.seconds(30)
-  /// The network counts as unavailable after this many failures in a row. Key `network.reachability.failures`.
-  package var failures = 2
+  public var target: String
+  /// How long the name look-up and the connection may take together; by default 3 s. Key
+  /// `network.reachability.patience`.
+  public var patience = Duration.seconds(3)
+  /// The time from one question to the next; by default 30 s. Key `network.reachability.every`.
+  public var every = Duration.seconds(30)
+  /// The network counts as unavailable after this many failures in a row, 1 to 100; by default 2. Key
+  /// `network.reachability.failures`.
+  public var failures = 2
 
-  package init(target: String) { self.target = target }
+  /// Asks `target`, which is `HOST:PORT`, with the default times.
+  public init(target: String) { self.target = target }
 
   /// Splits `HOST:PORT`. Returns `nil` if `target` does not have this form.
   package static func parse(_ target: String) -> (host: String, port: UInt16)? {

@@ -2,17 +2,19 @@ package import BatonModel
 package import BatonProcess
 
 /// How UPS devices are asked: the key `ups` of worker.yaml, and times that cannot be set there.
-package struct UPSSettings: Hashable, Sendable {
-  package enum Watched: Hashable, Sendable {
+public struct UPSSettings: Hashable, Sendable {
+  /// Which UPS devices are asked.
+  public enum Watched: Hashable, Sendable {
     /// Each UPS that the `upsd` of this host lists.
     case auto
+    /// None.
     case none
     /// These devices, such as `rack@10.0.0.5:3493`.
     case named([String])
   }
 
   /// Which UPS devices are asked. Key `ups`: `auto`, `none`, or a list of names.
-  package var watched: Watched
+  public var watched: Watched
   /// The `upsd` that is asked for its list: a host, or a host and a port.
   package var server: String
   /// How long a list stays valid until it is asked for again.
@@ -29,6 +31,12 @@ package struct UPSSettings: Hashable, Sendable {
     self.listInterval = listInterval
     self.patience = patience
   }
+
+  /// Asks the UPS devices that the `upsd` of this host lists.
+  public init() { self.init(watched: .auto) }
+
+  /// Asks the UPS devices that `watched` says.
+  public init(_ watched: Watched) { self.init(watched: watched, server: "localhost") }
 }
 
 /// Asks Network UPS Tools, with its client `upsc`, whether a UPS that feeds this host runs on its battery.

@@ -1,5 +1,11 @@
 /// Parses `hours` as they are written in worker.yaml: `22:00-07:00`, `Mon-Fri 12:00-13:00`, `Sat,Sun 00:00-24:00`.
 extension LendingHours {
+  /// Reads hours in the form that `hours` in worker.yaml has.
+  /// - Parameter texts: at most 64 entries of the form `[DAYS ]HH:MM-HH:MM`, such as `22:00-07:00`, `Mon-Fri
+  ///   12:00-13:00` or `Sat,Sun 00:00-24:00`, in the host's local time. A span may cross midnight.
+  /// - Throws: `LendingHoursError` that names the wrong entry and the form of a correct one.
+  public init(_ texts: [String]) throws(LendingHoursError) { try self.init(parsing: texts) }
+
   /// - Parameter texts: the entries. An entry with only days is joined with the next entry, because the value of an
   ///   environment variable is split at every comma.
   /// - Throws: `LendingHoursError` that names the wrong entry and the form of a correct one.
@@ -85,7 +91,8 @@ extension LendingHours {
 }
 
 /// Explains why `hours` cannot be parsed, and shows the form of a correct entry.
-package struct LendingHoursError: Error, Hashable, Sendable, CustomStringConvertible {
-  package var description: String
+public struct LendingHoursError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong, and what a correct entry looks like.
+  public var description: String
   init(_ description: String) { self.description = description }
 }

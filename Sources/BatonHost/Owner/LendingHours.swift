@@ -4,7 +4,7 @@ package import BatonModel
 ///
 /// The hours are compared with the local time that a clock shows. In the night in which clocks go forward, a skipped
 /// hour is therefore not lent. In the night in which they go back, an hour that comes twice is lent twice.
-package struct LendingHours: Sendable {
+public struct LendingHours: Sendable {
   /// A span of time on each of `days`, from `start` to `end`. It ends on the next day if `end` is not later than
   /// `start`.
   package struct Span: Hashable, Sendable {
@@ -35,7 +35,8 @@ package struct LendingHours: Sendable {
     self.calendar = calendar
   }
 
-  package static let always = LendingHours([])
+  /// The host is always lent.
+  public static let always = LendingHours([Span]())
 
   package func isOpen(_ weekday: Weekday, second: Int) -> Bool {
     spans.isEmpty || spans.contains { $0.contains(weekday, second: second) }

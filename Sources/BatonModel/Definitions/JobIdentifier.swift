@@ -20,8 +20,10 @@ public struct JobIdentifier: Hashable, Sendable, Comparable, CustomStringConvert
   /// Makes an identifier of text that was checked before, such as a column of the store. The text is not checked again.
   package init(trusted rawValue: String) { self.rawValue = rawValue }
 
+  /// The text.
   public var description: String { rawValue }
 
+  /// Compares the texts.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   private static func isWellFormed(_ text: String) -> Bool {
@@ -104,8 +106,10 @@ public struct IdentifierPattern: Hashable, Sendable, Comparable, CustomStringCon
     isWildcard && other.isWildcard && rawValue != other.rawValue && (covers(other) || other.covers(self))
   }
 
+  /// The text.
   public var description: String { rawValue }
 
+  /// Compares the texts.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -119,6 +123,7 @@ extension JobIdentifier: Codable {
     }
     self = identifier
   }
+  /// Writes the text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)
@@ -135,6 +140,7 @@ extension IdentifierPattern: Codable {
     }
     self = pattern
   }
+  /// Writes the text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

@@ -65,12 +65,14 @@ extension Work {
 }
 
 /// Which definitions may use which secrets of a host. The host's owner decides it.
-package struct SecretPermission: Hashable, Sendable, Codable {
-  package var files: SecretPattern
+public struct SecretPermission: Hashable, Sendable, Codable {
+  /// The files of the secrets.
+  public var files: SecretPattern
   /// The identifiers of the definitions; a wildcard stands for every identifier below it.
-  package var identifiers: [IdentifierPattern]
+  public var identifiers: [IdentifierPattern]
 
-  package init(files: SecretPattern, identifiers: [IdentifierPattern]) {
+  /// Permits `files` to the definitions of `identifiers`.
+  public init(files: SecretPattern, identifiers: [IdentifierPattern]) {
     self.files = files
     self.identifiers = identifiers
   }
@@ -83,11 +85,13 @@ package struct SecretPermission: Hashable, Sendable, Codable {
 
 /// A glob for the files of secrets, such as `db/password` or `db/*`. In a name, `*` stands for any characters and `?`
 /// for one; the name `**` stands for any number of names, including none.
-package struct SecretPattern: Hashable, Sendable, Codable, CustomStringConvertible {
-  package let rawValue: String
+public struct SecretPattern: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// The text of the pattern.
+  public let rawValue: String
 
-  /// `nil` if no file of a secret could match.
-  package init?(_ text: String) {
+  /// Checks `text` and makes it a pattern; `nil` if no file of a secret could match, for example because the text is an
+  /// absolute path.
+  public init?(_ text: String) {
     guard (1...Secret.maximumFileBytes).contains(text.utf8.count),
       text.utf8.allSatisfy({ Secret.isAllowed($0) || $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }),
       text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy({ !["", ".", ".."].contains($0) })
@@ -95,7 +99,8 @@ package struct SecretPattern: Hashable, Sendable, Codable, CustomStringConvertib
     rawValue = text
   }
 
-  package var description: String { rawValue }
+  /// The text of the pattern.
+  public var description: String { rawValue }
 
   package func matches(_ file: String) -> Bool { PathPattern("/" + rawValue)?.matches("/" + file) ?? false }
 }

@@ -25,11 +25,24 @@ package struct Reading<Value: Hashable & Sendable & Codable>: Hashable, Sendable
   package func agrees(with other: Reading) -> Bool { value == other.value && source == other.source }
 }
 
-package enum PowerSource: String, Hashable, Sendable, Codable, CaseIterable { case external, battery }
+/// Where a host gets its power from.
+public enum PowerSource: String, Hashable, Sendable, Codable, CaseIterable {
+  /// From the mains, directly or through an uninterruptible power supply that has mains.
+  case external
+  /// From a battery, its own or that of an uninterruptible power supply.
+  case battery
+}
 
 /// The thermal state of a host, with Apple's four states (`ProcessInfo.ThermalState`).
-package enum ThermalState: Int, Hashable, Sendable, Codable, CaseIterable, Comparable {
-  case nominal, fair, serious, critical
+public enum ThermalState: Int, Hashable, Sendable, Codable, CaseIterable, Comparable {
+  /// Cool.
+  case nominal
+  /// Warm: no `processing` job starts, and those that run go on.
+  case fair
+  /// Hot, or slowed down by heat: `processing` jobs stop, and no `refresh` starts.
+  case serious
+  /// So hot that the host may shut down: nothing starts.
+  case critical
 
   package var name: String {
     switch self {
@@ -45,10 +58,19 @@ package enum ThermalState: Int, Hashable, Sendable, Codable, CaseIterable, Compa
     self = match
   }
 
-  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  /// Whether `right` is the hotter state.
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-package enum NetworkState: String, Hashable, Sendable, Codable, CaseIterable { case unavailable, metered, unmetered }
+/// What network a host has.
+public enum NetworkState: String, Hashable, Sendable, Codable, CaseIterable {
+  /// None.
+  case unavailable
+  /// One that costs money by what is sent.
+  case metered
+  /// One that does not.
+  case unmetered
+}
 
 package struct GPU: Hashable, Sendable, Codable {
   /// The id that the driver gives the GPU, such as `GPU-8f2…` (NVIDIA's UUID) or `/dev/dri/renderD128`; empty if the

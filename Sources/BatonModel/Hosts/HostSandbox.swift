@@ -1,6 +1,6 @@
 /// How a command is fenced off from its host. No level at all, `nil`, means that the command may do what the worker's
 /// user may do.
-package enum SandboxLevel: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+public enum SandboxLevel: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
   /// The command cannot open Baton's own files or those of other launches, signal or examine processes outside of its
   /// launch, gain privileges, or use the system calls that ordinary programs do not need.
   case basic
@@ -10,7 +10,8 @@ package enum SandboxLevel: String, Hashable, Sendable, Codable, CaseIterable, Co
   case strict
 
   private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
-  package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+  /// Whether `right` keeps commands from more than `left`.
+  public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }
 
 /// What a host can do to fence commands in, and what its owner requires.
@@ -49,8 +50,8 @@ package struct CommandPermissions: Hashable, Sendable, Codable {
   package var runsCommands: Bool
   /// Which definitions may use which secrets; `nil`, which an older worker says, permits no secret.
   package var secrets: [SecretPermission]?
-  /// The users as which a definition may let its command run. `nil` permits none: the worker is not root, which
-  /// cannot switch users, or it is of an older version.
+  /// The users as which a definition may let its command run. `nil` permits none: the worker is not root, which cannot
+  /// switch users, or it is of an older version.
   package var users: [String]?
   /// The principals whose requests may run here; `nil` means all.
   package var principals: [PrincipalPattern]?

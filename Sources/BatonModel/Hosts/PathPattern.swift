@@ -1,15 +1,18 @@
 /// A glob for absolute paths, such as `/usr/bin/ffmpeg` or `/opt/jobs/**`. In a name, `*` stands for any characters and
 /// `?` for one; the name `**` stands for any number of names, including none.
-package struct PathPattern: Hashable, Sendable, Codable, CustomStringConvertible {
-  package let rawValue: String
+public struct PathPattern: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// The text of the pattern.
+  public let rawValue: String
 
-  /// `nil` if the pattern is not an absolute path, or has `.` or `..` as a name: no path that is compared has them.
-  package init?(_ text: String) {
+  /// Checks `text` and makes it a pattern; `nil` if the pattern is not an absolute path, or has `.` or `..` as a name:
+  /// no path that is compared has them.
+  public init?(_ text: String) {
     guard text.hasPrefix("/"), !Self.names(of: text).contains(where: { $0 == "." || $0 == ".." }) else { return nil }
     rawValue = text
   }
 
-  package var description: String { rawValue }
+  /// The text of the pattern.
+  public var description: String { rawValue }
 
   /// Whether the pattern is the path of one file.
   package var isLiteral: Bool { !rawValue.contains { $0 == "*" || $0 == "?" } }

@@ -1,12 +1,14 @@
 /// The name of a principal, or a pattern of names such as `ci-*`, in which `*` stands for any characters.
-package struct PrincipalPattern: Hashable, Sendable, Codable, CustomStringConvertible {
-  package let rawValue: String
+public struct PrincipalPattern: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// The text of the pattern.
+  public let rawValue: String
 
   /// The longest pattern, in bytes; a principal is no longer.
-  package static let maximumBytes = 255
+  public static let maximumBytes = 255
 
-  /// `nil` if the pattern is empty, longer than a principal, or has control characters, which no principal has.
-  package init?(_ text: String) {
+  /// Checks `text` and makes it a pattern; `nil` if the pattern is empty, longer than a principal, or has control
+  /// characters, which no principal has.
+  public init?(_ text: String) {
     guard (1...Self.maximumBytes).contains(text.utf8.count),
       text.unicodeScalars.allSatisfy({ !$0.properties.isWhitespace || $0 == " " }),
       text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
@@ -14,7 +16,8 @@ package struct PrincipalPattern: Hashable, Sendable, Codable, CustomStringConver
     rawValue = text
   }
 
-  package var description: String { rawValue }
+  /// The text of the pattern.
+  public var description: String { rawValue }
 
   package func matches(_ principal: String) -> Bool {
     Glob.matches(Array(rawValue.unicodeScalars), Array(principal.unicodeScalars), anything: "*") { $0 == $1 }

@@ -63,25 +63,45 @@ public struct ExpiryReason: Hashable, Sendable {
     case simulated
   }
 
+  /// The reason `Kind.budgetSpent`.
   public static let budgetSpent = Self(.budgetSpent)
+  /// The reason `Kind.stalled`.
   public static let stalled = Self(.stalled)
+  /// The reason `Kind.leaseLost`.
   public static let leaseLost = Self(.leaseLost)
+  /// The reason `Kind.superseded`.
   public static let superseded = Self(.superseded)
+  /// The reason `Kind.draining`.
   public static let draining = Self(.draining)
+  /// The reason `Kind.evicted`.
   public static let evicted = Self(.evicted)
+  /// The reason `Kind.paused`.
   public static let paused = Self(.paused)
+  /// The reason `Kind.pausedByOwner`.
   public static let pausedByOwner = Self(.pausedByOwner)
+  /// The reason `Kind.outsideHours`.
   public static let outsideHours = Self(.outsideHours)
+  /// The reason `Kind.powerLost`.
   public static let powerLost = Self(.powerLost)
+  /// The reason `Kind.batteryLow`.
   public static let batteryLow = Self(.batteryLow)
+  /// The reason `Kind.lowPowerMode`.
   public static let lowPowerMode = Self(.lowPowerMode)
+  /// The reason `Kind.thermal`.
   public static let thermal = Self(.thermal)
+  /// The reason `Kind.networkLost`.
   public static let networkLost = Self(.networkLost)
+  /// The reason `Kind.hostBusy`.
   public static let hostBusy = Self(.hostBusy)
+  /// The reason `Kind.labelLost`.
   public static let labelLost = Self(.labelLost)
+  /// The reason `Kind.gpuLost`.
   public static let gpuLost = Self(.gpuLost)
+  /// The reason `Kind.allowanceSpent`.
   public static let allowanceSpent = Self(.allowanceSpent)
+  /// The reason `Kind.preempted`.
   public static let preempted = Self(.preempted)
+  /// The reason `Kind.laneLost`.
   public static let laneLost = Self(.laneLost)
 
   /// The request was cancelled.

@@ -1,4 +1,5 @@
 import BatonBase
+import BatonModel
 
 /// A control group of Linux (cgroup v2): a set of processes that share a quota, together with all processes that they
 /// fork.

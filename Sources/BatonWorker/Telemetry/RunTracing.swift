@@ -37,7 +37,8 @@ final class RunTracing: Sendable {
   }
 }
 
-private struct TraceCarrier: Injector, Extractor {
+/// The fields of W3C trace context in a dictionary.
+struct TraceCarrier: Injector, Extractor {
   static let parent = "traceparent"
 
   func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) { carrier[key] = value }

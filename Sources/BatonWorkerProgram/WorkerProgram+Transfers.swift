@@ -1,28 +1,20 @@
 import BatonProcess
 import BatonTransfers
-import BatonWire
 import Logging
 import ServiceLifecycle
 import UnixSignals
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
-extension WorkerSetup {
+extension WorkerProgram {
   /// Whether the supervisor starts the host's transfers.
   var runsTransfers: Bool { transfers != nil && transfers?.problem == nil }
 
   /// Runs the process of the host's transfers below the supervisor. Returns the exit status.
-  func transfers(_ logger: Logger) async throws -> Int32 {
+  func runTransfers(_ logger: Logger) async throws -> Int32 {
     // What has arrived but is not synced may be lost. The next process goes on from the journal.
     SupervisedProcess.watchSupervisor {}
-    let environment = ProcessInfo.processInfo.environment
     guard let settings = transfers else { return 0 }
     do {
-      let service = try await onOwnThread {
+      let service = try await onOwnThread { [environment] in
         try TransferService(settings, environment: environment, logger: logger)
       }
       let group = ServiceGroup(
@@ -33,10 +25,10 @@ extension WorkerSetup {
       return SupervisedProcess.untilNextStart
     } catch let error as SystemError where error.code == .inUse {
       // Another start may succeed.
-      StandardError.say("baton-worker: transfers: \(error)")
+      say("transfers: \(error)")
       return SupervisedProcess.untilNextStart
     } catch {
-      StandardError.say("baton-worker: transfers: \(error)")
+      say("transfers: \(error)")
       return 78
     }
   }
