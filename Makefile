@@ -30,7 +30,7 @@ PLANTED ?= .build/plants
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports checks contract deploy pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test outside interop check lint imports checks contract deploy pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -55,6 +55,11 @@ test: release
 	Scripts/check-contract --ran $(CONTRACT_LOG)
 	Tests/Faults/faults --tier quick --seed $(SEED) $(if $(STRICT),--strict)
 
+# After `test`, with whose build it shares all but the package itself.
+## outside: builds a package outside of this repository that uses the products, and runs its program and its test
+outside:
+	Scripts/check-outside
+
 ## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
 interop: release
 	Scripts/setup interop deploy sink
@@ -63,7 +68,7 @@ interop: release
 	Scripts/interop-telemetry
 
 ## check: what CI runs (with STRICT=1): format, imports, the checks, the contract, tests, pages, some benchmarks
-check: lint imports checks contract deploy test pages bench-small
+check: lint imports checks contract deploy test outside pages bench-small
 
 ## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:

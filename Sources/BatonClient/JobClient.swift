@@ -47,8 +47,12 @@ public final class JobClient: Sendable {
     self.init(try location ?? .automatic(), submitter: submitter, patience: patience, clocks: .system)
   }
 
-  init(_ location: CoordinatorLocation, submitter: String?, patience: Duration, clocks: Clocks) {
-    calls = CoordinatorCalls(location, patience: patience, clocks: clocks)
+  /// - Parameter answer: how long a coordinator may take for an answer.
+  init(
+    _ location: CoordinatorLocation, submitter: String?, patience: Duration, answer: Duration = .seconds(5),
+    clocks: Clocks
+  ) {
+    calls = CoordinatorCalls(location, patience: patience, answer: answer, clocks: clocks)
     self.submitter = submitter ?? OwnUser.name
   }
 

@@ -265,6 +265,47 @@ struct ClientTests {
     }
   }
 
+  @Test("A coordinator that answers nothing is given up after its time, and so is a cancelled call")
+  func silence() async throws {
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try TokenFile.publish(String(repeating: "0", count: 64), port: 1, in: folder)
+    // The system takes connections for it, and no program reads them.
+    let listener = Self.silentSocket(at: folder + "/1.sock")
+    defer { close(listener) }
+    func client(answer: Duration) -> JobClient {
+      let location = CoordinatorLocation(
+        [HostPort(host: "127.0.0.1", port: 1)], .own(tokenFile: nil, RuntimeFolders(paths: [folder])))
+      return JobClient(location, submitter: nil, patience: .seconds(60), answer: answer, clocks: .system)
+    }
+    let late = await #expect(throws: JobClientError.self) {
+      try await client(answer: .milliseconds(20)).request("com.example.a")
+    }
+    #expect(late?.code == .unreachable && late?.message.contains("does not answer") == true, "\(late as Any)")
+    let patient = client(answer: .seconds(3_600))
+    let task = Task { try await patient.request("com.example.a") }
+    // The call is under way.
+    while patient.calls.present == nil { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  private static func silentSocket(at path: String) -> Int32 {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    _ = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    listen(descriptor, 8)
+    return descriptor
+  }
+
   // MARK: Getting in
 
   @Test("A credential and the fleet's root in code let a client in from any machine, to what its scope permits")

@@ -20,11 +20,13 @@ final class CoordinatorCalls: Sendable {
 
   private let location: CoordinatorLocation
   private let patience: Duration
+  /// How long a coordinator may take for an answer that is no stream.
+  let answer: Duration
   let clocks: Clocks
   private let state = Mutex(State())
 
-  init(_ location: CoordinatorLocation, patience: Duration, clocks: Clocks) {
-    (self.location, self.patience, self.clocks) = (location, patience, clocks)
+  init(_ location: CoordinatorLocation, patience: Duration, answer: Duration = .seconds(5), clocks: Clocks) {
+    (self.location, self.patience, self.answer, self.clocks) = (location, patience, answer, clocks)
   }
 
   /// The connection, if there is one now.
@@ -42,12 +44,14 @@ final class CoordinatorCalls: Sendable {
   private static let isClosed = JobClientError(.closed, "this client was closed: make another one")
 
   /// Performs a call that has no second effect when it is repeated.
+  /// - Throws: `JobClientError`, and `CancellationError`.
+  func call<Result: Sendable>(_ body: @escaping Body<Result>) async throws -> Result {
+    try await call(within: answer, body)
+  }
+
   /// - Parameter limit: how long a coordinator may take to answer; `nil` for a stream, which says that it has answered
   ///   with `noteAnswer`.
-  /// - Throws: `JobClientError`, and `CancellationError`.
-  func call<Result: Sendable>(
-    within limit: Duration? = .seconds(5), _ body: @escaping Body<Result>
-  ) async throws -> Result {
+  func call<Result: Sendable>(within limit: Duration?, _ body: @escaping Body<Result>) async throws -> Result {
     var pauses = Pauses()
     let start = clocks.instant()
     while true {

@@ -86,7 +86,7 @@ extension JobClient {
         group.addTask {
           while true {
             try await calls.clocks.sleep(Self.checkInterval)
-            _ = try await CallDeadline.within(.seconds(5)) {
+            _ = try await CallDeadline.within(calls.answer) {
               try await operators.show(request, metadata: metadata, options: CoordinatorClient.callOptions)
             }
             calls.noteAnswer()
