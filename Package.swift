@@ -352,7 +352,7 @@ let package = Package(
       name: "BatonWorkerSettingsTests",
       dependencies: [
         "ContractRows", "BatonModel", "BatonSettings", "BatonProcess", "BatonHost", "BatonTransfers", "BatonWorker",
-        "BatonWorkerSettings",
+        "BatonWorkerProgram", "BatonWorkerSettings", logging,
       ], swiftSettings: strict),
     .executableTarget(
       name: "example-worker",
