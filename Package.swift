@@ -198,8 +198,13 @@ let package = Package(
       name: "BatonCommands",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonStore", "BatonTelemetry",
-        "BatonWire", "BatonCoordinator",
+        "BatonWire", "BatonCoordinator", "BatonJSON",
         "BatonDoctor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
+    .target(
+      name: "BatonJSON",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator",
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton",
@@ -289,7 +294,7 @@ let package = Package(
       name: "BatonTests",
       dependencies: [
         "BatonBase", "ContractRows", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry",
-        "BatonWire", "BatonCoordinator", "BatonDoctor", "BatonCommands",
+        "BatonWire", "BatonCoordinator", "BatonJSON", "BatonDoctor", "BatonCommands",
       ],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(

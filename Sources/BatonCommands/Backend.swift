@@ -1,6 +1,7 @@
 package import BatonCoordinator
 package import BatonDoctor
 package import BatonIdentity
+import BatonJSON
 package import BatonStore
 
 /// What the commands of `baton` need beside parsing and printing: a coordinator to talk to, in this process or

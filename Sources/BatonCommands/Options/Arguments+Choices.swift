@@ -1,6 +1,8 @@
 import ArgumentParser
+import BatonCoordinator
 import BatonModel
 import BatonSpec
+import BatonTelemetry
 
 /// Arguments that must be one of a few words.
 extension Arguments {

@@ -1,8 +1,10 @@
-import BatonCoordinator
-import BatonModel
+package import BatonCoordinator
+package import BatonModel
+package import BatonStore
+import BatonTelemetry
 
 extension JSONValue {
-  init(_ host: HostReport) {
+  package init(_ host: HostReport) {
     let able = host.capabilities
     self = [
       "name": JSONValue(host.name.rawValue),
@@ -88,6 +90,43 @@ extension JSONValue {
     self = [
       "value": reading.value.map(value) ?? .null, "source": JSONValue(reading.source), "raw": JSONValue(reading.raw),
       "ageSeconds": JSONValue(reading.age.map { Int($0.components.seconds) }),
+    ]
+  }
+}
+
+extension JSONValue {
+  package init(_ summary: HostSummary) {
+    self = [
+      "hosts": JSONValue(summary.total),
+      "states": .object(
+        HostReport.State.allCases.map { .init(key: $0.rawValue, value: JSONValue(summary.states[$0] ?? 0)) }),
+      "conditions": .object(
+        HostFilter.Condition.allCases.map { .init(key: $0.rawValue, value: JSONValue(summary.conditions[$0] ?? 0)) }),
+      "slots": JSONValue(summary.slots), "usedSlots": JSONValue(summary.usedSlots),
+    ]
+  }
+}
+
+extension JSONValue {
+  package init(_ history: HostHistory, of host: HostName) {
+    self = [
+      "host": JSONValue(host.rawValue),
+      "conditions": .array(
+        history.conditions.map { change in
+          [
+            "at": JSONValue(change.at), "condition": JSONValue(change.condition), "value": JSONValue(change.value),
+            "source": JSONValue(change.source), "raw": JSONValue(change.raw),
+          ]
+        }),
+      "launches": .array(
+        history.launches.map { launch in
+          [
+            "identifier": JSONValue(launch.identifier.rawValue), "request": JSONValue(launch.number),
+            "shard": JSONValue(launch.shard), "launch": JSONValue(launch.launch),
+            "startedAt": JSONValue(launch.startedAt), "endedAt": JSONValue(launch.endedAt),
+            "outcome": JSONValue(launch.outcome?.rawValue), "reason": JSONValue(launch.reason),
+          ]
+        }),
     ]
   }
 }

@@ -1,47 +1,47 @@
-import BatonModel
-import BatonTelemetry
+package import BatonModel
+package import BatonTelemetry
 
 /// What `baton trace` reads from the spans of the coordinator.
 extension SpanRecord {
   /// Which of Baton's spans it is; `nil` for a span of another program.
-  var role: Names.Span? { Names.Span(rawValue: String(name.prefix { $0 != " " })) }
+  package var role: Names.Span? { Names.Span(rawValue: String(name.prefix { $0 != " " })) }
 
-  var duration: Duration { max(.zero, end - start) }
+  package var duration: Duration { max(.zero, end - start) }
 
-  func text(_ key: String) -> String? {
+  package func text(_ key: String) -> String? {
     guard case .string(let text) = attributes[key] else { return nil }
     return text
   }
 
-  func number(_ key: String) -> Int? {
+  package func number(_ key: String) -> Int? {
     guard case .int(let number) = attributes[key] else { return nil }
     return Int(exactly: number)
   }
 
-  func truth(_ key: String) -> Bool? {
+  package func truth(_ key: String) -> Bool? {
     guard case .bool(let isTrue) = attributes[key] else { return nil }
     return isTrue
   }
 
   /// How a launch ended; nil while it runs.
-  var outcome: LaunchOutcome.Kind? { text(Names.Attribute.launchOutcome).flatMap(LaunchOutcome.Kind.init) }
+  package var outcome: LaunchOutcome.Kind? { text(Names.Attribute.launchOutcome).flatMap(LaunchOutcome.Kind.init) }
 
   /// The message of the span's error; `nil` if the span has no error.
-  var error: String? { if case .error(let message) = status { message } else { nil } }
+  package var error: String? { if case .error(let message) = status { message } else { nil } }
 }
 
 extension [Attribute] {
-  subscript(key: String) -> AttributeValue? { first { $0.key == key }?.value }
+  package subscript(key: String) -> AttributeValue? { first { $0.key == key }?.value }
 }
 
 extension RequestTrace {
-  func isOpen(_ span: SpanRecord) -> Bool { open.contains(span.id) }
+  package func isOpen(_ span: SpanRecord) -> Bool { open.contains(span.id) }
 
-  func spans(_ role: Names.Span) -> [SpanRecord] { spans.filter { $0.role == role } }
+  package func spans(_ role: Names.Span) -> [SpanRecord] { spans.filter { $0.role == role } }
 
   /// The name of the request according to its spans. What they do not say is taken from the arguments; a missing number
   /// becomes 1.
-  func name(orElse asked: JobIdentifier, number: Int?) -> RequestName {
+  package func name(orElse asked: JobIdentifier, number: Int?) -> RequestName {
     let found = spans.lazy.compactMap { $0.text(Names.Attribute.identifier) }.first.flatMap { JobIdentifier($0) }
     let numbers = spans.lazy.compactMap { $0.number(Names.Attribute.request) }
     return RequestName(identifier: found ?? asked, number: numbers.first ?? number ?? 1)
@@ -50,7 +50,7 @@ extension RequestTrace {
 
 extension AttributeValue {
   /// The value as text for people.
-  var words: String {
+  package var words: String {
     switch self {
     case .string(let text): text
     case .bool(let isTrue): isTrue ? "yes" : "no"

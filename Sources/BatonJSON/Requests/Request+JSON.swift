@@ -1,18 +1,18 @@
 import BatonBase
-import BatonCoordinator
-import BatonModel
-import BatonStore
+package import BatonCoordinator
+package import BatonModel
+package import BatonStore
 
 extension JSONValue {
   /// The date as RFC 3339 in UTC. It is null for `nil`, and for `distantFuture`, which means that the request waits for
   /// an event and has no date.
-  init(_ date: Timestamp?) {
+  package init(_ date: Timestamp?) {
     self = date.map { $0 == .distantFuture ? .null : .string($0.rfc3339) } ?? .null
   }
 
   /// A request as `list`, `watch`, `wait` and `run` write it.
   /// - Parameter obstacle: what keeps a ready request from starting; `nil` if the command has not asked for it.
-  init(_ record: RequestRecord, obstacle: WaitingReason? = nil) {
+  package init(_ record: RequestRecord, obstacle: WaitingReason? = nil) {
     self = [
       "identifier": JSONValue(record.identifier.rawValue),
       "request": JSONValue(record.number),
@@ -47,7 +47,7 @@ extension JSONValue {
   }
 
   /// A request as `show` writes it: also with its payload, its position in the queue, and every poke, launch and event.
-  init(_ details: RequestDetails) {
+  package init(_ details: RequestDetails) {
     self = JSONValue(details.record).adding([
       "payload": JSONValue(details.record.payload.map { String(decoding: $0, as: UTF8.self) }),
       "principal": JSONValue(details.record.principal),
@@ -108,33 +108,33 @@ extension JSONValue {
 }
 
 /// Why a request waits: an obstacle of the request itself, or the first obstacle of the fleet or a host.
-struct WaitingReason: Hashable, Sendable {
-  var code: String
-  var host: String?
-  var text: String
+package struct WaitingReason: Hashable, Sendable {
+  package var code: String
+  package var host: String?
+  package var text: String
 
-  init(_ obstacle: Obstacle) {
+  package init(_ obstacle: Obstacle) {
     code = obstacle.code
     text = obstacle.text
   }
 
-  init(_ line: Explanation.Line) {
+  package init(_ line: Explanation.Line) {
     code = line.code
     host = line.host?.rawValue
     text = line.text
   }
 
   /// An obstacle that many hosts have.
-  init(_ row: ExplainedGroups.Row) {
+  package init(_ row: ExplainedGroups.Row) {
     code = row.code
     text = "\(row.code) on \(counted(row.hosts, "host"))"
   }
 
   /// The host and the obstacle: `alpha: the host is draining`.
-  var description: String { (host.map { "\($0): " } ?? "") + text }
+  package var description: String { (host.map { "\($0): " } ?? "") + text }
 }
 
 extension RequestRecord {
   /// The units in all that the handler reported, otherwise the number of frozen items; `nil` if neither is known.
-  var totalUnits: Int64? { progress.totalUnits ?? frozenItems.map(Int64.init) }
+  package var totalUnits: Int64? { progress.totalUnits ?? frozenItems.map(Int64.init) }
 }

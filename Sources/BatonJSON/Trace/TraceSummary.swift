@@ -1,65 +1,65 @@
 import BatonCoordinator
-import BatonModel
-import BatonTelemetry
+package import BatonModel
+package import BatonTelemetry
 
 /// Where the time of a request went, as a value: the answer to the question why it was slow.
-struct TraceSummary: Hashable, Sendable {
+package struct TraceSummary: Hashable, Sendable {
   /// For how long one obstacle held the request.
-  struct Share: Hashable, Sendable {
+  package struct Share: Hashable, Sendable {
     /// The code of an `Obstacle`.
-    var code: String
-    var time: Duration
+    package var code: String
+    package var time: Duration
     /// The first few hosts that could otherwise have taken the request and that had this obstacle; empty for obstacles
     /// that are not those of a host.
-    var hosts: [String] = []
+    package var hosts: [String] = []
     /// The largest number of hosts with this obstacle at one time, the named hosts included.
-    var hostCount = 0
+    package var hostCount = 0
   }
 
   /// How many launches ended in the same way. Finished launches are not counted.
-  struct Ending: Hashable, Sendable {
-    var outcome: LaunchOutcome.Kind
+  package struct Ending: Hashable, Sendable {
+    package var outcome: LaunchOutcome.Kind
     /// The code of the `ExpiryReason`; `nil` for other outcomes.
-    var reason: String?
-    var count: Int
+    package var reason: String?
+    package var count: Int
   }
 
-  var state: RequestState
+  package var state: RequestState
   /// Whether a span is still open: then the durations still grow.
-  var isOpen: Bool
-  var submittedAt: Timestamp
+  package var isOpen: Bool
+  package var submittedAt: Timestamp
   /// `nil` while the request has not ended.
-  var endedAt: Timestamp?
+  package var endedAt: Timestamp?
   /// The time from the submission to the end, or to when the trace was read: the sum of the next four.
-  var total: Duration
-  var scheduled: Duration
-  var waiting: Duration
-  var running: Duration
+  package var total: Duration
+  package var scheduled: Duration
+  package var waiting: Duration
+  package var running: Duration
   /// The time between an end of the request and the retry that an operator asked for.
-  var ended: Duration
+  package var ended: Duration
   /// The obstacles that make up `scheduled`, the longest first.
-  var causes: [Share]
+  package var causes: [Share]
   /// The obstacles that make up `waiting`, the longest first. Obstacles at the same time count each, so together they
   /// may be longer than `waiting`.
-  var obstacles: [Share]
+  package var obstacles: [Share]
   /// The part of `waiting` in which no obstacle is known.
-  var unexplained: Duration
+  package var unexplained: Duration
   /// Whether a part of the obstacles of a wait was lost, by a restart of the coordinator or because there were too
   /// many changes.
-  var isHistoryLost: Bool
-  var launches: Int
+  package var isHistoryLost: Bool
+  package var launches: Int
   /// The hosts of the launches, each once, in the order of the launches.
-  var hosts: [String]
+  package var hosts: [String]
   /// How launches ended that did not finish, the most frequent ending first.
-  var endings: [Ending]
+  package var endings: [Ending]
   /// The number of batches that all launches committed.
-  var batches: Int
+  package var batches: Int
   /// Indexes of the batches that an operator passed over, in order.
-  var skippedBatches: [Int]
+  package var skippedBatches: [Int]
 
-  init(_ trace: RequestTrace) { self.init(trace, TraceTimeline(trace)) }
+  package init(_ trace: RequestTrace) { self.init(trace, TraceTimeline(trace)) }
 
-  init(_ trace: RequestTrace, _ timeline: TraceTimeline) {
+  package init(_ trace: RequestTrace, _ timeline: TraceTimeline) {
     (state, isOpen, submittedAt) = (trace.state, !trace.open.isEmpty, timeline.whole.from)
     endedAt = trace.state.isEnded ? timeline.whole.to : nil
     (total, scheduled) = (timeline.whole.duration, timeline.duration(.scheduled))
@@ -83,14 +83,14 @@ struct TraceSummary: Hashable, Sendable {
 }
 
 /// At which times each obstacle was there during one wait.
-struct WaitObstacleTimes: Sendable {
+package struct WaitObstacleTimes: Sendable {
   /// The times of each obstacle by its code, in order and without overlaps.
-  let times: [String: [Interval]]
+  package let times: [String: [Interval]]
   /// The hosts of each obstacle by its code: the names when the obstacle first came, and the largest number of hosts.
-  let hosts: [String: (names: [String], count: Int)]
-  let isHistoryLost: Bool
+  package let hosts: [String: (names: [String], count: Int)]
+  package let isHistoryLost: Bool
 
-  init(_ wait: SpanRecord) {
+  package init(_ wait: SpanRecord) {
     let whole = Interval(from: wait.start, to: wait.end)
     var since: [String: Timestamp] = [:]
     var found: [String: [Interval]] = [:]
@@ -119,7 +119,7 @@ struct WaitObstacleTimes: Sendable {
   }
 
   /// The codes of the obstacles, the longest first.
-  var codes: [String] {
+  package var codes: [String] {
     times.sorted { ($1.value.duration, $0.key) < ($0.value.duration, $1.key) }.map(\.key)
   }
 }
@@ -162,7 +162,7 @@ extension SpanRecord {
   }
 
   /// How the launch ended; `nil` while it runs, and if it finished.
-  var ending: TraceSummary.Ending? {
+  package var ending: TraceSummary.Ending? {
     guard let outcome, outcome != .finished else { return nil }
     let reason = outcome == .expired ? text(Names.Attribute.expiryReason) : nil
     return TraceSummary.Ending(outcome: outcome, reason: reason, count: 1)
@@ -171,7 +171,7 @@ extension SpanRecord {
 
 extension [TraceSummary.Ending] {
   /// Equal endings as one with their count, the most frequent first.
-  var tallied: [TraceSummary.Ending] {
+  package var tallied: [TraceSummary.Ending] {
     var counts: [TraceSummary.Ending: Int] = [:]
     for ending in self { counts[ending, default: 0] += 1 }
     return counts.map { TraceSummary.Ending(outcome: $0.outcome, reason: $0.reason, count: $1) }
@@ -181,5 +181,5 @@ extension [TraceSummary.Ending] {
 
 extension TraceSummary.Ending {
   /// Outcome and reason: `expired powerLost`.
-  var words: String { outcome.rawValue + (reason.map { " \($0)" } ?? "") }
+  package var words: String { outcome.rawValue + (reason.map { " \($0)" } ?? "") }
 }

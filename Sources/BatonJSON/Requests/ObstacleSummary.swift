@@ -1,35 +1,35 @@
-import BatonCoordinator
-import BatonModel
+package import BatonCoordinator
+package import BatonModel
 
 /// The obstacles of an explanation over all hosts: on how many hosts each stands, and on how many it is the only one.
-struct ObstacleSummary: Hashable {
-  typealias Row = ExplainedGroups.Row
+package struct ObstacleSummary: Hashable {
+  package typealias Row = ExplainedGroups.Row
 
   /// Hosts with the same obstacles, in the order of the explanation.
-  struct Group: Hashable {
-    var codes: [String]
+  package struct Group: Hashable {
+    package var codes: [String]
     /// The hosts, or the first ones of them.
-    var hosts: [HostName]
+    package var hosts: [HostName]
     /// How many hosts there are.
-    var count: Int
+    package var count: Int
   }
 
   /// The obstacle first that alone keeps the request off most hosts.
-  var rows: [Row] = []
+  package var rows: [Row] = []
   /// The group first that is nearest to taking the request.
-  var groups: [Group] = []
+  package var groups: [Group] = []
   /// How many groups come after these.
-  var moreGroups = 0
+  package var moreGroups = 0
 
   /// The summary that the coordinator has made.
-  init(_ groups: ExplainedGroups) {
+  package init(_ groups: ExplainedGroups) {
     rows = groups.rows
     self.groups = groups.groups.map { Group(codes: $0.codes, hosts: $0.names, count: $0.count) }
     moreGroups = groups.moreGroups
   }
 
   /// - Parameter free: the hosts without an obstacle.
-  init(_ lines: [Explanation.Line], free: [HostName]) {
+  package init(_ lines: [Explanation.Line], free: [HostName]) {
     var codes: [HostName: [String]] = [:]
     var names = free
     for line in lines {
@@ -61,7 +61,7 @@ extension ObstacleSummary.Group {
   private static let named = 3
 
   /// The hosts of the group in words, such as `12 hosts: alpha, beta, gamma and 9 more`.
-  var heading: String {
+  package var heading: String {
     let names = hosts.prefix(Self.named).map(\.rawValue.onOneLine).joined(separator: ", ")
     let rest = count - min(hosts.count, Self.named)
     return "\(counted(count, "host")): \(names)" + (rest > 0 ? " and \(rest) more" : "")

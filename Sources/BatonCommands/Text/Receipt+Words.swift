@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -15,22 +16,4 @@ extension SubmissionReceipt {
 
   /// A poke replaces no request that waits: it joins that request.
   private var joining: String { replaced ? "; it joined the request that waited" : "; it made a new request" }
-}
-
-extension JSONValue {
-  /// An accepted submission. For a poke it also says whether the poke joined a request that waited.
-  init(_ receipt: SubmissionReceipt, _ order: SubmissionOrder, _ traceID: String, _ warning: String?) {
-    let members: JSONValue = [
-      "identifier": JSONValue(receipt.identifier.rawValue),
-      "request": JSONValue(receipt.number),
-      "state": JSONValue(receipt.state.rawValue),
-      "eligibleAt": JSONValue(receipt.eligibleAt),
-      "replaced": .bool(receipt.replaced),
-      "traceId": JSONValue(traceID.isEmpty ? nil : traceID),
-      "submissionId": JSONValue(order.id),
-      "warning": JSONValue(warning),
-    ]
-    self =
-      order.poke.map { members.adding(["joined": .bool(receipt.replaced), "poke": JSONValue($0.rawValue)]) } ?? members
-  }
 }

@@ -1,10 +1,10 @@
 import BatonModel
-import BatonTelemetry
+package import BatonTelemetry
 
 extension JSONValue {
   /// A trace in Baton's own JSON, whose keys Documentation/reference/commands.md lists. Durations are in milliseconds,
   /// rounded down.
-  init(_ name: RequestName, _ trace: RequestTrace, link: String?) {
+  package init(_ name: RequestName, _ trace: RequestTrace, link: String?) {
     let summary = TraceSummary(trace)
     self = [
       "identifier": JSONValue(name.identifier.rawValue),
@@ -118,7 +118,7 @@ extension SpanStatus {
 extension RequestTrace {
   /// The spans that have ended, as an OTLP export request. Open spans are left out, because a backend would take them
   /// for ended.
-  var exportable: TraceRequest {
+  package var exportable: TraceRequest {
     TraceRequest(
       resource: Resource([
         Attribute(Names.Resource.serviceName, "baton-coordinator"),

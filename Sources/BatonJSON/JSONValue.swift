@@ -2,7 +2,7 @@ import BatonModel
 
 /// A JSON value. An object keeps its keys in the order in which they were given: the order is documented and does
 /// not change.
-indirect enum JSONValue: Hashable, Sendable {
+package indirect enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -10,26 +10,28 @@ indirect enum JSONValue: Hashable, Sendable {
   case array([JSONValue])
   case object([Member])
 
-  struct Member: Hashable, Sendable {
-    var key: String
-    var value: JSONValue
+  package struct Member: Hashable, Sendable {
+    package var key: String
+    package var value: JSONValue
+
+    package init(key: String, value: JSONValue) { (self.key, self.value) = (key, value) }
   }
 
   /// `nil` becomes `null`. A key is never left out, so that scripts can rely on it.
-  init(_ text: String?) { self = text.map { .string($0) } ?? .null }
-  init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
-  init(_ number: Int?) { self.init(number.map(Int64.init)) }
-  init(_ isTrue: Bool?) { self = isTrue.map { .bool($0) } ?? .null }
+  package init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+  package init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
+  package init(_ number: Int?) { self.init(number.map(Int64.init)) }
+  package init(_ isTrue: Bool?) { self = isTrue.map { .bool($0) } ?? .null }
 
   /// The JSON text on one line, without spaces.
-  var compact: String {
+  package var compact: String {
     var text = ""
     write(to: &text, indentation: nil)
     return text
   }
 
   /// The JSON text on several lines, with two spaces of indentation for each level.
-  var indented: String {
+  package var indented: String {
     var text = ""
     write(to: &text, indentation: 0)
     return text
@@ -76,14 +78,14 @@ indirect enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
-  init(dictionaryLiteral elements: (String, JSONValue)...) {
+  package init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(elements.map { Member(key: $0.0, value: $0.1) })
   }
-  init(stringLiteral value: String) { self = .string(value) }
-  init(nilLiteral: ()) { self = .null }
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(nilLiteral: ()) { self = .null }
 
   /// This object with the members of another object after its own.
-  func adding(_ members: JSONValue) -> JSONValue {
+  package func adding(_ members: JSONValue) -> JSONValue {
     guard case .object(let own) = self, case .object(let more) = members else {
       preconditionFailure("members can be added to an object only")
     }

@@ -1,10 +1,10 @@
-import BatonModel
-import BatonTelemetry
+package import BatonModel
+package import BatonTelemetry
 
 /// The time of a request from its submission to its end, cut into segments: at each moment the request is in exactly
 /// one phase.
-struct TraceTimeline: Hashable, Sendable {
-  enum Phase: Hashable, Sendable {
+package struct TraceTimeline: Hashable, Sendable {
+  package enum Phase: Hashable, Sendable {
     /// The request is not eligible yet, because of an earliest begin date, spacing, a backoff, or the live request of
     /// its identifier.
     case scheduled
@@ -15,26 +15,26 @@ struct TraceTimeline: Hashable, Sendable {
     case ended
   }
 
-  struct Segment: Hashable, Sendable {
-    var phase: Phase
-    var time: Interval
+  package struct Segment: Hashable, Sendable {
+    package var phase: Phase
+    package var time: Interval
     /// For a scheduled segment, the code of the obstacle that held the request, if the wait after the segment names it.
-    var cause: String?
+    package var cause: String?
   }
 
   /// The time from the submission to the end, or to when the trace was read.
-  let whole: Interval
+  package let whole: Interval
   /// The segments in order, without gaps. Neighbours have different phases.
-  let segments: [Segment]
+  package let segments: [Segment]
 
-  init(_ trace: RequestTrace) {
+  package init(_ trace: RequestTrace) {
     let start = trace.spans.map(\.start).min() ?? trace.asOf
     let hasEnded = trace.open.isEmpty && trace.state.isEnded
     whole = Interval(from: start, to: hasEnded ? trace.spans.map(\.end).max() ?? start : trace.asOf)
     segments = Self.segments(trace, whole)
   }
 
-  func duration(_ phase: Phase) -> Duration {
+  package func duration(_ phase: Phase) -> Duration {
     segments.reduce(.zero) { $1.phase == phase ? $0 + $1.time.duration : $0 }
   }
 
@@ -108,7 +108,7 @@ private struct Sweep {
 
 extension RequestTrace {
   /// The state of the request as its spans show it.
-  var state: RequestState {
+  package var state: RequestState {
     let last = spans.max { $0.start < $1.start || ($0.start == $1.start && !$0.isLast && $1.isLast) }
     if spans.contains(where: { $0.role == .launch && isOpen($0) }) { return .running }
     if spans.contains(where: { $0.role == .wait && isOpen($0) }) { return .ready }

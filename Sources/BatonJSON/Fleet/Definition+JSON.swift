@@ -1,11 +1,11 @@
-import BatonCoordinator
+package import BatonCoordinator
 import BatonModel
-import BatonSpec
+package import BatonSpec
 import BatonStore
 
 extension JSONValue {
   /// A value of a job file, with the same keys and in the same notation.
-  init(_ value: DefinitionValue) {
+  package init(_ value: DefinitionValue) {
     switch value {
     case .text(let text): self = .string(text)
     case .number(let number): self = .integer(number)
@@ -15,7 +15,7 @@ extension JSONValue {
     }
   }
 
-  init(_ report: DefinitionReport) {
+  package init(_ report: DefinitionReport) {
     let definition = report.definition
     let states = RequestState.allCases.map { Member(key: $0.rawValue, value: JSONValue(report.counts[$0] ?? 0)) }
     self = [

@@ -7,7 +7,7 @@ extension JSONValue {
 
   /// What the object is about, or what each object of an array is about: an identifier or the name of a host. Empty if
   /// it has no name.
-  var names: [String] {
+  package var names: [String] {
     switch self {
     case .array(let values): values.flatMap(\.names)
     case .object(let members):
@@ -25,7 +25,7 @@ extension JSONValue {
   }
 
   /// The value as a YAML document of several lines. Text is quoted unless every reader takes it for text.
-  var yaml: String {
+  package var yaml: String {
     switch self {
     case .null, .bool, .integer, .string: scalar + "\n"
     case .array(let values): values.isEmpty ? "[]\n" : lines.joined(separator: "\n") + "\n"

@@ -6,13 +6,13 @@ extension TraceSummary {
   private static let namedObstacles = 3
 
   /// The summary as a sentence: `waited 12m 40s (needsExternalPower), ran 3m 2s on 2 hosts, 1 expiry (powerLost)`.
-  var sentence: String {
+  package var sentence: String {
     let parts = [scheduledWords, waitedWords, ranWords, endedWords].compactMap { $0 } + endingWords + skippedWords
     return parts.isEmpty ? "nothing took time yet" : parts.joined(separator: ", ")
   }
 
   /// Whether the time is worth a mention: a time below a hundredth of the total explains nothing.
-  func isWorthSaying(_ time: Duration) -> Bool { time > .zero && time * 100 >= total }
+  package func isWorthSaying(_ time: Duration) -> Bool { time > .zero && time * 100 >= total }
 
   private var scheduledWords: String? {
     guard isWorthSaying(scheduled) else { return nil }

@@ -1,27 +1,27 @@
-import BatonModel
+package import BatonModel
 
 /// The time from `from` to `to`, which is never before `from`.
-struct Interval: Hashable, Sendable {
-  var from: Timestamp
-  var to: Timestamp
+package struct Interval: Hashable, Sendable {
+  package var from: Timestamp
+  package var to: Timestamp
 
-  init(from: Timestamp, to: Timestamp) { (self.from, self.to) = (from, max(from, to)) }
+  package init(from: Timestamp, to: Timestamp) { (self.from, self.to) = (from, max(from, to)) }
 
-  var duration: Duration { to - from }
+  package var duration: Duration { to - from }
 
   /// The part of this interval that lies within `other`. If no part does, it is empty and lies at the nearer end
   /// of `other`.
-  func clipped(to other: Interval) -> Interval {
+  package func clipped(to other: Interval) -> Interval {
     Interval(from: min(max(from, other.from), other.to), to: min(max(to, other.from), other.to))
   }
 
   /// How long the two intervals overlap.
-  func overlap(_ other: Interval) -> Duration { max(.zero, min(to, other.to) - max(from, other.from)) }
+  package func overlap(_ other: Interval) -> Duration { max(.zero, min(to, other.to) - max(from, other.from)) }
 }
 
 extension [Interval] {
   /// The intervals in order, with those that overlap or touch merged.
-  var merged: [Interval] {
+  package var merged: [Interval] {
     sorted { $0.from < $1.from }.reduce(into: []) { merged, next in
       if let last = merged.last, next.from <= last.to {
         merged[merged.count - 1].to = Swift.max(last.to, next.to)
@@ -32,5 +32,5 @@ extension [Interval] {
   }
 
   /// The time that at least one of the intervals covers.
-  var duration: Duration { merged.reduce(.zero) { $0 + $1.duration } }
+  package var duration: Duration { merged.reduce(.zero) { $0 + $1.duration } }
 }

@@ -1,10 +1,10 @@
-import BatonCoordinator
+package import BatonCoordinator
 import BatonModel
 import BatonStore
 
 extension JSONValue {
   /// An explanation with everything that `ExplanationText` says.
-  init(_ explanation: Explanation, _ hosts: [HostReport]) {
+  package init(_ explanation: Explanation, _ hosts: [HostReport]) {
     self = [
       "identifier": JSONValue(explanation.record.identifier.rawValue),
       "request": JSONValue(explanation.record.number),
@@ -60,5 +60,27 @@ extension JSONValue {
       "reportedAt": JSONValue(line.reportedAt),
       "clearsAt": JSONValue(line.clearsAt),
     ]
+  }
+}
+
+extension Explanation {
+  /// The longest text of `lastFailure`, in characters.
+  private static let longestFailure = 200
+
+  /// Why the last launch of a request that waits failed: one line, which is cut if it is long. `nil` if the request
+  /// does not wait, or its last launch did not fail.
+  package var lastFailure: String? {
+    guard record.state.isPending, record.lastOutcome == .failed, let reason = record.reason, !reason.isEmpty else {
+      return nil
+    }
+    let line = reason.onOneLine
+    return line.count > Self.longestFailure ? line.prefix(Self.longestFailure - 1) + "…" : line
+  }
+
+  /// The obstacle to show where there is room for one only: the first of the request, of the fleet, or of a host that
+  /// is not gone; if every line is of a host that is gone, the first line.
+  package var foremost: Line? {
+    let gone = Set(lines.filter { $0.code == Obstacle.Kind.hostGone.rawValue }.compactMap(\.host))
+    return lines.first { line in line.host.map { !gone.contains($0) } ?? true } ?? lines.first
   }
 }
