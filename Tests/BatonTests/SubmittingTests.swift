@@ -42,6 +42,17 @@ import Testing
     }
   }
 
+  @Test func `a submission has the id that a person gives it`() async throws {
+    let world = World([.example(1, "com.example.report", .ready)])
+    #expect(await world.baton("submit", "com.example.report", "--id", "nightly-1").status == 0)
+    #expect(world.coordinator.orders.map(\.id) == ["nightly-1"])
+    for wrong in ["", "a\u{1b}b", String(repeating: "i", count: 65)] {
+      #expect(await world.baton("submit", "com.example.report", "--id", wrong).status == 64)
+    }
+    #expect(await world.baton("submit", "-f", "job.yaml", "--id", "one").status == 64)
+    #expect(world.coordinator.orders.count == 1)
+  }
+
   @Test(arguments: [("submit", [String]()), ("submit-json", ["-o", "json"])])
   func `an accepted submission goes to standard output, its warning to standard error`(
     name: String, options: [String]

@@ -25,6 +25,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
         baton submit com.example.report --payload @report.json --earliest 15m
         baton submit com.example.report --earliest 2026-03-01T06:30:00Z
         baton submit com.example.report --priority userInitiated
+        baton submit com.example.report --id nightly-2026-03-01
         baton submit -f job.yaml --wait
         make-job | baton submit -f -
       """)
@@ -52,9 +53,18 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     completion: .list(Priority.allCases.map(\.name)), transform: Arguments.priority)
   var priority: Priority?
 
+  @Option(
+    help: ArgumentHelp(
+      "The id of this submission, at most 64 bytes. A submission with an id that the coordinator has seen repeats the "
+        + "first answer. Default: a new one.", valueName: "id"), transform: Arguments.submissionID)
+  var id: String?
+
   @OptionGroup var submission: SubmissionOptions
 
   func validate() throws {
+    if id != nil, file != nil {
+      throw ValidationError("--id is that of one submission: name an identifier, not a file.")
+    }
     if (identifier == nil) == (file == nil) {
       throw ValidationError("Name an identifier, or a file with -f; not both.")
     }
@@ -76,7 +86,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
 
   private func order(_ identifier: JobIdentifier, _ environment: CommandEnvironment) -> SubmissionOrder {
     SubmissionOrder(
-      id: environment.drawSubmissionID(), identifier: identifier, payload: submission.payload,
+      id: id ?? environment.drawSubmissionID(), identifier: identifier, payload: submission.payload,
       earliestBeginDate: earliest?.value, priority: priority, parent: environment.submitterSpan)
   }
 
