@@ -8,7 +8,6 @@
             ...
             if task.done % 10 == 0:
                 task.checkpoint()
-
 See Documentation/reference/http-api.md and Documentation/reference/commands.md."""
 import contextlib
 import http.client
@@ -109,6 +108,7 @@ class Client:
     def submit(self, identifier, payload=None, earliest=None, priority=None, id=None):
         """Submits a request, once, however often the call has to be repeated. Returns its receipt."""
         request = {"identifier": identifier, "payload": payload, "earliest": earliest, "priority": priority}
+        request = {key: value for key, value in request.items() if value is not None}
         return self.call("POST", "/v1/requests", body=request, headers={"Idempotency-Key": id or uuid.uuid4().hex})
 
     def poke(self, identifier, payload=b"", priority=5, id=None):

@@ -15,11 +15,10 @@ struct BodyObject {
     for member in members { self.members[member.key] = member.value }
   }
 
-  /// The value of a key; `nil` if it is missing or null.
+  /// The value of a key; `nil` if it is missing. Null is a value: of a payload, and otherwise of the wrong type.
   mutating func tree(_ key: String) -> JSONTree? {
     known.append(key)
-    guard let tree = members.removeValue(forKey: key), tree.value != .null else { return nil }
-    return tree
+    return members.removeValue(forKey: key)
   }
 
   mutating func text(_ key: String) throws(HTTPFailure) -> String? {

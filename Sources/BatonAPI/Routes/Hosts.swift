@@ -48,7 +48,8 @@ extension Route {
     return Answer(page.json("hosts").adding(["summary": found.summary.map { JSONValue($0) } ?? .null]))
   }
 
-  private static func one(_ host: HostName, _ call: Call) async throws -> HostReport {
+  /// - Throws: an `HTTPFailure` with the status 404 if there is no such host.
+  static func one(_ host: HostName, _ call: Call) async throws -> HostReport {
     guard PrincipalPattern(host.rawValue) != nil else { throw unknown(host) }
     let page = try await call.run { try await $0.hosts(HostFilter(name: host), after: nil, limit: 1) }
     guard let report = page.hosts.first, report.name == host else { throw unknown(host) }

@@ -104,6 +104,7 @@ extension Route {
     case .launch:
       let host = try body.text("host").map { text throws(HTTPFailure) in try Call.host(text) }
       try body.finish()
+      if let host { try await checkKnown(host, call) }
       return Answer(
         JSONValue(try await call.run { try await $0.simulateLaunch(identifier, number: number, on: host) }))
     case .expire:
@@ -114,6 +115,17 @@ extension Route {
       try body.finish()
       let launch = try await call.run { try await $0.simulateExpiry(identifier, number: number, as: reason) }
       return Answer(JSONValue(launch, as: reason))
+    }
+  }
+}
+
+extension Route {
+  /// Refuses a host of the body that is not known. 404 would say that there is no such request.
+  private static func checkKnown(_ host: HostName, _ call: Call) async throws {
+    do {
+      _ = try await one(host, call)
+    } catch let failure as HTTPFailure where failure.status == 404 {
+      throw HTTPFailure(409, "conflict", failure.message)
     }
   }
 }
