@@ -30,7 +30,7 @@ PLANTED ?= .build/plants
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test outside interop check lint imports checks contract deploy pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test outside interop check lint imports checks contract deploy api pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -68,7 +68,7 @@ interop: release
 	Scripts/interop-telemetry
 
 ## check: what CI runs (with STRICT=1): format, imports, the checks, the contract, tests, pages, some benchmarks
-check: lint imports checks contract deploy test outside pages bench-small
+check: lint imports checks contract deploy test api pages bench-small outside
 
 ## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:
@@ -93,6 +93,12 @@ checks:
 ## contract: fails if a promise or an attack has no test, or if their pages are old (Scripts/check-contract --write)
 contract:
 	Scripts/check-contract
+
+## api: fails if the HTTP API and its description (Documentation/openapi.yaml) differ; makes thousands of calls
+api: release
+	Scripts/setup api
+	Scripts/setup-api
+	Scripts/check-api $(RELEASE)
 
 ## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
 pages: release

@@ -149,7 +149,7 @@ let package = Package(
     .target(
       name: "BatonHTTP",
       dependencies: [
-        "BatonModel", "BatonTelemetry", "BatonWire", lifecycle, logging,
+        "BatonBase", "BatonModel", "BatonTelemetry", "BatonWire", lifecycle, logging,
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -211,8 +211,23 @@ let package = Package(
       name: "BatonCommands",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonStore", "BatonTelemetry",
-        "BatonWire", "BatonCoordinator",
+        "BatonWire", "BatonCoordinator", "BatonJSON",
         "BatonDoctor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
+    // The description of the HTTP API, which is embedded from Documentation.
+    .target(name: "CBatonAPI"),
+    .target(
+      name: "BatonAPI",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonWire",
+        "BatonHTTP",
+        "BatonCoordinator", "BatonJSON", "CBatonAPI", crypto, .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
+      ], swiftSettings: strict),
+    .target(
+      name: "BatonJSON",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator",
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton",
@@ -220,7 +235,8 @@ let package = Package(
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator",
         "BatonProcess",
         "BatonHost", "BatonTransfers", "BatonWorker",
-        "BatonWorkerSettings", "BatonDoctor", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals,
+        "BatonWorkerSettings", "BatonDoctor", "BatonAPI", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle,
+        signals,
         logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
@@ -278,7 +294,8 @@ let package = Package(
       name: "BatonCoordinatorTests",
       dependencies: [
         "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore",
-        "BatonTelemetry", "BatonProtobuf", "BatonWire", "BatonCoordinator", protobuf, logging, grpc, metrics,
+        "BatonTelemetry", "BatonProtobuf", "BatonWire", "BatonCoordinator", "BatonAPI", protobuf, logging, grpc,
+        metrics,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
@@ -300,7 +317,8 @@ let package = Package(
       name: "BatonTests",
       dependencies: [
         "BatonBase", "ContractRows", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry",
-        "BatonWire", "BatonCoordinator", "BatonDoctor", "BatonCommands",
+        "BatonWire", "BatonCoordinator", "BatonJSON", "BatonAPI", "BatonDoctor", "BatonCommands",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
@@ -396,7 +414,8 @@ let package = Package(
       dependencies: [
         "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonHandler", "BatonStore",
         "BatonProtobuf", "BatonWire", "BatonTelemetry", grpc, protobuf, x509, crypto,
-        "BatonClient", "BatonCoordinator", "BatonProcess", "BatonHost", "BatonWorker", logging,
+        "BatonClient", "BatonCoordinator", "BatonJSON", "BatonAPI", "BatonProcess", "BatonHost", "BatonWorker", logging,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: strict),
   ]

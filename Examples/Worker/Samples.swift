@@ -93,3 +93,18 @@ func registerIndex(_ worker: Worker, documents: [String]) {
 private func load(_ path: String) async throws {}
 private func index(_ documents: ArraySlice<String>) async throws {}
 private func ask(_ url: String, headers: [String: String]) async throws {}
+
+/// A handler that submits its next request, before anything can go wrong, and another job at its end.
+func registerNightly(_ worker: Worker) {
+  worker.register("com.example.nightly") { task in
+    try await task.submit("com.example.nightly", after: .seconds(86_400))
+    for try await batch in task.batches(of: purgeable, size: 50) {
+      try await purge(batch)
+    }
+    try await task.submit("com.example.report", payload: Report(purged: purgeable.count))
+  }
+}
+
+struct Report: Codable {
+  var purged: Int
+}

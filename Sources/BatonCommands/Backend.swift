@@ -1,6 +1,8 @@
 package import BatonCoordinator
 package import BatonDoctor
 package import BatonIdentity
+import BatonJSON
+package import BatonModel
 package import BatonStore
 
 /// What the commands of `baton` need beside parsing and printing: a coordinator to talk to, in this process or
@@ -15,6 +17,15 @@ package protocol Backend: Sendable {
   func connect<Result: Sendable>(
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result
+
+  /// Submits a request through the socket of the launch in which this command runs.
+  /// - Parameter name: what the submission is called within the request of the launch; `nil` for its identifier, with
+  ///   the number of the batch if the command of the launch runs once for each batch.
+  /// - Returns: the answer, and whether the request of the launch had made the submission before.
+  /// - Throws: a `CommandFailure` if the worker does not answer: the launch is over.
+  func submit(
+    _ submission: LaunchSubmission, name: String?, throughSocket path: String
+  ) async throws -> (SubmissionResult, isRepeat: Bool)
 
   /// Connects to the coordinator of another machine or another user for the first time, and shows it the token.
   /// - Parameter address: `HOST:PORT`, or several separated by commas, of which the first that answers is used.

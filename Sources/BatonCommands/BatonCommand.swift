@@ -1,4 +1,5 @@
 package import ArgumentParser
+import BatonJSON
 import BatonModel
 import BatonSettings
 

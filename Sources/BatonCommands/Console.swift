@@ -1,3 +1,4 @@
+import BatonJSON
 import BatonModel
 
 /// What a command writes to: data goes to standard output, everything else to standard error.

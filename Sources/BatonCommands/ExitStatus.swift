@@ -29,6 +29,11 @@ package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
 
   /// The status of a refusal with one of Apple's four codes.
   init(refusalCode: String) {
+    // From a launch only: another launch of its request is live, or what it wrote to its socket is malformed.
+    if refusalCode == "badRequest" {
+      self = .usage
+      return
+    }
     self = Refusal.Kind(rawValue: refusalCode).flatMap { ExitStatus(rawValue: $0.exitStatus) } ?? .refused
   }
 }

@@ -30,6 +30,7 @@ extension Coordinator {
     }
     let stored = try await store.definitions()
     decide { $0.core.applied(applied, stored) }
+    watchers.changed(.definitions)
     return applied
   }
 
@@ -67,5 +68,6 @@ extension Coordinator {
     try await translating { try await self.store.remove(pattern) }
     let stored = try await store.definitions()
     decide { $0.core.definitionsChanged(stored) }
+    watchers.changed(.definitions)
   }
 }

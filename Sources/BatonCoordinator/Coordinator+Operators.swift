@@ -284,6 +284,7 @@ extension Coordinator {
         }
       }
       self.decide { $0.core.said(word) }
+      self.watchers.changed(.overview)
     }
   }
 

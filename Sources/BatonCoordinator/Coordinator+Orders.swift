@@ -25,7 +25,12 @@ extension Coordinator {
   func carryOut(_ order: StoreOrder) async throws {
     do {
       let reading = reading()
-      let news = try await order.run(on: store, at: reading)
+      let news =
+        if case .submit(let id, let asked, let process) = order {
+          try await submit(asked, of: process, for: id)
+        } else {
+          try await order.run(on: store, at: reading)
+        }
       if case .fleetRead(let fleet) = news { follow(fleet, askedAt: reading.instant) }
       decide { state in
         if !order.isReading { state.complaint = nil }
@@ -136,6 +141,7 @@ extension StoreOrder {
       return .checkpointed(id, checkpoints, answers, of: process.host)
     case .end(let id, let endings, let process):
       return .ended(id, endings, try await store.end(endings, from: process, at: now), of: process.host)
+    case .submit: preconditionFailure("Coordinator.submit carries out submissions of launches")
     }
   }
 }

@@ -29,6 +29,7 @@ package final class Coordinator: Sendable {
   /// Raised when hosts may have to be told of transfers.
   let transferSignal = Signal()
   let watchers = Watchers()
+  let feed = ChangeFeed()
   let examinations = SharedExaminations()
   /// The warnings of large fleets, which look at every host.
   let knownWarnings = Mutex<[DefinitionID: KnownWarning]>([:])
@@ -225,6 +226,7 @@ package final class Coordinator: Sendable {
       group.addTask { try await RPCLoop.run { try await self.transferReportLoop() } }
       group.addTask { try await self.transferOrderLoop() }
       group.addTask { try await self.auditLoop() }
+      group.addTask { try await self.changeLoop() }
       group.addTask { await self.callAudit.writeWaiting() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }
       if store.isShared, let identities = settings.identities {
@@ -294,6 +296,7 @@ package final class Coordinator: Sendable {
     }
     for link in links { link.connection.close() }
     watchers.close()
+    feed.close()
   }
 
   /// Tells the core facts and performs what it decides. Effects with a fixed order (messages to workers, orders to the

@@ -1,5 +1,5 @@
 import BatonBase
-import BatonHTTP
+package import BatonHTTP
 import BatonModel
 package import BatonStore
 package import BatonTelemetry
@@ -28,7 +28,7 @@ package struct CoordinatorServer: Service {
     package var operators: HostPort?
     /// For health checks over HTTP, unencrypted, on loopback; nil switches it off, and the socket of HTTP too.
     package var http: HostPort?
-    /// For pokes and metrics over HTTPS; nil switches it off.
+    /// For the HTTP API and metrics over HTTPS; nil switches it off.
     package var https: HostPort?
 
     package init(workers: HostPort, operators: HostPort? = nil, http: HostPort? = nil, https: HostPort? = nil) {
@@ -51,6 +51,13 @@ package struct CoordinatorServer: Service {
   let httpDoor: Door
   /// What `/metrics` shows; if it is nil, the page does not exist.
   let metrics: MetricsReader?
+  /// Adds the routes of an HTTP API, which another module has; nil if there is none.
+  package typealias API = @Sendable (HTTPService.Routes, HTTPCalls) -> Void
+  let api: API?
+  /// The most calls over HTTP that may wait for something at the same time: half of the connections of HTTP.
+  let httpWaits: Int
+  /// The largest body that a route of the API takes.
+  package static let largestBody = 4 << 20
   private let readiness = Signal()
   /// The address on which HTTP listens, sent once it is known.
   private let httpAddress = Mailbox<HostPort>(capacity: 1)
@@ -67,18 +74,20 @@ package struct CoordinatorServer: Service {
 
   /// - Parameters:
   ///   - identities: the fleet's authority, which must be in the coordinator's settings too.
+  ///   - api: adds the HTTP API to what is served over HTTPS and through the Unix socket of HTTP.
   ///   - dataFolder: the absolute path of the coordinator's data folder, which workers of this user hide from commands.
   /// - Throws: `ListenError` if `http` is not a loopback address.
   package init(
     coordinator: Coordinator, identities: HostIdentities, addresses: Addresses, token: String,
-    ownCertificate: OwnCertificate? = nil, metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
+    ownCertificate: OwnCertificate? = nil, metrics: MetricsReader? = nil, api: API? = nil,
+    folders: RuntimeFolders = RuntimeFolders(),
     dataFolder: String? = nil,
     descriptors: DescriptorBudget = .current, logger: Logger,
     onReady: @escaping @Sendable (Addresses) -> Void = { _ in }
   ) throws {
     if let http = addresses.http, !http.isLoopback { throw ListenError(notLoopback: http) }
     self.coordinator = coordinator
-    self.metrics = metrics
+    (self.metrics, self.api) = (metrics, api)
     self.addresses = addresses
     self.identities = identities
     self.token = token
@@ -93,6 +102,7 @@ package struct CoordinatorServer: Service {
       return limits
     }
     door = Door(limited(descriptors.grpc), what: "\(addresses.workers)", logger: logger)
+    httpWaits = max(1, descriptors.http.connections / 2)
     httpDoor = Door(limited(descriptors.http), what: addresses.http.map { "\($0)" } ?? "HTTP", logger: logger)
     self.onReady = onReady
   }

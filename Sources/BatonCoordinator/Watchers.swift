@@ -10,6 +10,8 @@ final class Watchers: Sendable {
     var signals: [RequestID: [Int: Signal]] = [:]
     var next = 0
     var isClosed = false
+    /// What has changed since it was taken last; nil while nothing is read of it.
+    var recent: RecentChanges?
   }
 
   private let state = Mutex(State())
@@ -17,7 +19,10 @@ final class Watchers: Sendable {
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   func changed(_ request: RequestID) {
-    let signals = state.withLock { $0.signals[request].map { Array($0.values) } }
+    let signals = state.withLock { state in
+      state.recent?.note(request)
+      return state.signals[request].map { Array($0.values) }
+    }
     for signal in signals ?? [] { signal.raise() }
   }
 
@@ -40,6 +45,25 @@ final class Watchers: Sendable {
     }
     for signal in signals { signal.raise() }
   }
+
+  // MARK: Everything
+
+  /// From now on, what has changed is kept until it is taken.
+  func beginKeeping() { state.withLock { $0.recent = $0.recent ?? RecentChanges() } }
+
+  func endKeeping() { state.withLock { $0.recent = nil } }
+
+  /// What has changed since the last call.
+  func takeRecent() -> RecentChanges {
+    state.withLock { state in
+      let recent = state.recent ?? RecentChanges()
+      if state.recent != nil { state.recent = RecentChanges() }
+      return recent
+    }
+  }
+
+  /// Notes that the definitions, or what operators have said of the fleet, have changed.
+  func changed(_ topic: ChangeTopic) { state.withLock { state in _ = state.recent?.topics.insert(topic) } }
 
   private func forget(_ request: RequestID, _ number: Int) {
     state.withLock { state in

@@ -9,7 +9,9 @@ extension WorkerMessage {
     case .items(let page): (page.launch, .items)
     case .update(let update):
       update.completedUnits.map { (update.launch, .units(completed: $0, of: update.totalUnits)) }
-    case .hello, .heartbeat, .conditions, .itemsWanted, .output, .expiring, .overran, .ended, .draining, .transfers: nil
+    case .hello, .heartbeat, .conditions, .itemsWanted, .output, .expiring, .overran, .ended, .submission, .draining,
+      .transfers:
+      nil
     }
   }
 }

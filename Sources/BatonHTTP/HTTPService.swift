@@ -1,5 +1,7 @@
+import BatonModel
 import BatonTelemetry
 package import BatonWire
+import HTTPTypes
 package import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -26,6 +28,7 @@ package struct HTTPService: Service {
   private let door: Door
   private let readiness: @Sendable () async -> DaemonReadiness
   private let idleTimeout: Duration
+  private let largestBody: Int
   private let logger: Logger
   private let routes: @Sendable (Routes) -> Void
   private let onListening: @Sendable (HostPort?) -> Void
@@ -33,6 +36,7 @@ package struct HTTPService: Service {
   /// - Parameters:
   ///   - listener: where to listen; port 0 takes a free port.
   ///   - door: admits connections; `nil` for a door with the share of this process's file descriptors for HTTP.
+  ///   - largestBody: the largest body that a route takes, in bytes.
   ///   - readiness: whether the daemon can do its work.
   ///   - idleTimeout: how long a connection may be silent before it is closed. Without this limit, half a request could
   ///     hold a connection for ever.
@@ -40,12 +44,14 @@ package struct HTTPService: Service {
   ///   - onListening: is called with the address, including the port that was taken; `nil` for a Unix socket.
   /// - Throws: `ListenError` if an unencrypted listener is not on loopback.
   package init(
-    _ listener: HTTPListener, door: Door? = nil, readiness: @escaping @Sendable () async -> DaemonReadiness,
+    _ listener: HTTPListener, door: Door? = nil, largestBody: Int = Submission.maximumPayloadBytes,
+    readiness: @escaping @Sendable () async -> DaemonReadiness,
     idleTimeout: Duration = .seconds(60), logger: Logger, routes: @escaping @Sendable (Routes) -> Void = { _ in },
     onListening: @escaping @Sendable (HostPort?) -> Void = { _ in }
   ) throws {
     if case .plain(let endpoint) = listener, !endpoint.isLoopback { throw ListenError(notLoopback: endpoint) }
     (self.listener, self.readiness, self.idleTimeout) = (listener, readiness, idleTimeout)
+    self.largestBody = largestBody
     self.door =
       door
       ?? Door(
@@ -76,18 +82,21 @@ package struct HTTPService: Service {
   }
 
   private var server: HTTPServerBuilder {
-    HTTPServerBuilder { [listener, door, idleTimeout] responder in
+    HTTPServerBuilder { [listener, door, idleTimeout, largestBody] responder in
       let base = HTTP1Channel(
         responder: responder,
         configuration: .init(
-          additionalChannelHandlers: [door.requestHandler(), RequestLimit()], idleTimeout: TimeAmount(idleTimeout)))
+          additionalChannelHandlers: [
+            door.requestHandler(), RequestLimit(largestBody: largestBody), Departure(),
+          ],
+          idleTimeout: TimeAmount(idleTimeout)))
       guard case .tls(_, let context) = listener else { return base }
       return RenewableTLS(base: base, context: context)
     }
   }
 
   var router: Routes {
-    let router = Routes(context: HTTPContext.self)
+    let router = Routes(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.get("/healthz") { _, _ in Response(.ok, "ok\n") }
     router.get("/readyz") { [readiness] _, _ in
       switch await readiness() {
@@ -97,7 +106,9 @@ package struct HTTPService: Service {
     }
     if listener.isPlain {
       router.get("/metrics") { _, _ in Self.needsTLS }
-      router.post("/v1/**") { _, _ in Self.needsTLS }
+      for method in [HTTPRequest.Method.get, .post, .put, .delete] {
+        router.on("/v1/**", method: method) { _, _ in Self.needsTLS }
+      }
     } else {
       routes(router)
     }
@@ -117,10 +128,12 @@ package struct HTTPContext: RequestContext {
   package var coreContext: CoreRequestContextStorage
   /// The peer of the connection, as gRPC writes it: `ipv4:192.0.2.7:50312`, or `unix`.
   package let peer: String
+  let channel: any Channel
 
   package init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
     peer = source.channel.peerName ?? "unix"
+    channel = source.channel
   }
 }
 

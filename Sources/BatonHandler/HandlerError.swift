@@ -21,18 +21,36 @@ public struct HandlerError: Error, Sendable, CustomStringConvertible {
     public static let noPayload = Code("noPayload")
     /// The handler added a transfer that no host could carry out; the message says why.
     public static let badTransfer = Code("badTransfer")
+    /// What `JobTask.submit` asked for was refused, and nothing was submitted; `refusal` and the message say why. The
+    /// launch goes on.
+    public static let submissionRefused = Code("submissionRefused")
   }
 
   /// Which error it is.
   public let code: Code
   /// Describes the error for people. Its text may change; compare `code` instead.
   public let message: String
+  /// Why a submission was refused; `nil` for every other error.
+  public let refusal: SubmissionRefusal?
 
-  package init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String, refusal: SubmissionRefusal? = nil) {
     self.code = code
     self.message = message
+    self.refusal = refusal
   }
 
   /// The message.
   public var description: String { message }
+}
+
+/// Why a submission was refused: Apple's four codes (BGTaskScheduler.Error).
+public enum SubmissionRefusal: String, Hashable, Sendable, CaseIterable {
+  /// The identifier is not defined, or the definition of the launch does not name it in `maySubmit`.
+  case notPermitted
+  /// As many requests wait as the definition, its namespace or the coordinator allows. Some have to start first.
+  case tooManyPendingTaskRequests
+  /// The coordinator accepts nothing now, for example because the fleet is paused. Try again later.
+  case unavailable
+  /// The definition has `strategy: fail`, and nothing can start the request at once.
+  case immediateRunIneligible
 }

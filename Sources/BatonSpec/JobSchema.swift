@@ -182,6 +182,18 @@ package enum JobSchema {
           "description": "Least time between the first launches of requests that pokes asked for, up to 7d; 0s for none. Default: 15m.",
           "$ref": "#/definitions/duration"
         },
+        "maySubmit": {
+          "description": "Identifiers that a launch of this job may submit, such as [com.example.report, com.example.export.*]: with task.submit in Swift, and with baton submit in a command. None by default.",
+          "type": "array",
+          "minItems": 1,
+          "maxItems": 32,
+          "uniqueItems": true,
+          "items": {
+            "type": "string",
+            "maxLength": 255,
+            "pattern": "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*(\\.\\*)?$"
+          }
+        },
         "work": {
           "description": "What a worker runs, once per batch. Without it, a worker's Swift code must have a handler for the identifier.",
           "$ref": "#/definitions/work"

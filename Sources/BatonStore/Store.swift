@@ -133,6 +133,9 @@ package protocol Store: PeopleStore, SpanStore {
 
   // MARK: Launches
 
+  /// Who submits when this launch does; `nil` if the launch does not run on the process that asks.
+  func submitter(_ launch: LaunchKey, for process: WorkerProcess) async throws -> Submitter?
+
   // Each of these verbs that a worker can reach names the worker process that asks (`process`). If the launch does not
   // run on that process, the answer is that of a superseded launch, and nothing is written: a worker can change and
   // read only its own launches. The transaction that writes compares the process with the launch's host and with the

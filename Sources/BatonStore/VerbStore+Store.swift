@@ -198,6 +198,9 @@ extension VerbStore {
   ) async throws -> [String]? {
     try await read { try $0.items(of: launch, for: process, start: start, count: count) }
   }
+  package func submitter(_ launch: LaunchKey, for process: WorkerProcess) async throws -> Submitter? {
+    try await read { try $0.submitter(launch, for: process) }
+  }
   package func items(of request: RequestID, start: Int, count: Int) async throws -> [String] {
     try await read { try $0.items(of: request, start: start, count: count) }
   }

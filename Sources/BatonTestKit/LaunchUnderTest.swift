@@ -42,6 +42,11 @@ final class LaunchUnderTest: LaunchRuntime {
     if let problem { throw problem }
   }
 
+  func submit(_ submission: LaunchSubmission) async throws -> AcceptedSubmission {
+    reachPoint()
+    return try decide { worker, now in worker.submit(submission, at: now) }.get()
+  }
+
   func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?) {
     state.withLock {
       $0.worker.update(

@@ -88,7 +88,8 @@ extension TestRequest {
       var assignment = assignment(checked, number: state.launches.count + 1, state.progress)
       assignment.transfers = state.transfers.tell(assignment.launch.number)
       let worker = TestWorker(
-        assignment, checked.definition, interruption: interruption, pace: state.pace, at: clock.elapsed)
+        assignment, checked.definition, interruption: interruption, pace: state.pace, submissions: state.submissions,
+        at: clock.elapsed)
       let launch = LaunchUnderTest(worker, clock: clock, batchDuration: settings.batchDuration)
       state.running = launch
       return (launch, assignment)
@@ -116,6 +117,7 @@ extension TestRequest {
     state.withLock { state in
       state.launches.append(end.launch)
       (state.progress, state.pace) = (end.worker.progress, end.worker.store.pace)
+      state.submissions = end.worker.store.submissions
       let verdict = state.ledger.end(
         end.launch.stored, committedBatches: end.launch.checkpoints.count, reachedEnd: false,
         retry: definition.retry)

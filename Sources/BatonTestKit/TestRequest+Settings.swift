@@ -14,6 +14,7 @@ struct Settings: Sendable {
   var shard: JobShard?
   var transfers: [String]
   var server: TestServer?
+  var maySubmit: [String]
   var retries: Int
   var batchDuration: Duration
 
@@ -55,7 +56,12 @@ struct Settings: Sendable {
     if let problem = definedTransfers.all.lazy.compactMap(\.problems.first).first {
       throw refusal("a transfer is not valid: \(problem)")
     }
-    let definition = definition(pattern)
+    let submitted = maySubmit.compactMap { IdentifierPattern($0) }
+    guard submitted.count == maySubmit.count else {
+      throw refusal("'maySubmit' has identifiers, each of which may end with '.*'")
+    }
+    var definition = definition(pattern)
+    if !submitted.isEmpty { definition.maySubmit = submitted }
     do throws(DefinitionProblem) { try definition.validate() } catch { throw refusal("\(error)") }
     return Checked(identifier: identifier, definition: definition, payload: payload)
   }

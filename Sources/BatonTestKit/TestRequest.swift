@@ -52,6 +52,7 @@ public final class TestRequest: Sendable {
   ///   - transfers: the URLs of the definition's `work.transfers`. The first launch starts when they have ended, and
   ///     each file has the name that it has in its URL.
   ///   - server: what becomes of these transfers, and of those that the handler adds.
+  ///   - maySubmit: the identifiers that `task.submit` may submit, as in the definition.
   ///   - retries: how often `complete` launches the request again after a failure. The default is 0, so that the test
   ///     sees the first failure; a definition has 3 by default.
   ///   - batchDuration: how far each commit moves the clock, before the checkpoint is saved. With this time a test can
@@ -60,13 +61,14 @@ public final class TestRequest: Sendable {
   public init(
     _ identifier: String, declaredAs pattern: String? = nil, kind: JobKind = .processing, payload: TestPayload? = nil,
     principal: String = "test", budget: Duration? = nil, closingWindow: Duration? = nil, stallAfter: Duration? = nil,
-    shard: JobShard? = nil, transfers: [String] = [], server: TestServer? = nil, retries: Int = 0,
+    shard: JobShard? = nil, transfers: [String] = [], server: TestServer? = nil, maySubmit: [String] = [],
+    retries: Int = 0,
     batchDuration: Duration = .zero, clock: ManualClock = ManualClock()
   ) {
     settings = Settings(
       identifier: identifier, pattern: pattern ?? identifier, kind: kind, payload: payload, principal: principal,
       budget: budget, closingWindow: closingWindow, stallAfter: stallAfter, shard: shard, transfers: transfers,
-      server: server,
+      server: server, maySubmit: maySubmit,
       retries: retries, batchDuration: batchDuration)
     self.clock = clock
     state = Mutex(State(transfers: settings.definedTransfers))
@@ -84,6 +86,7 @@ public final class TestRequest: Sendable {
     /// The progress from which the next launch begins.
     var progress = Progress()
     var pace = Pace()
+    var submissions = TestSubmissions()
     var ledger = Ledger()
     var completion: Completion?
     var running: LaunchUnderTest?

@@ -14,6 +14,8 @@ struct TestStore: Sendable {
   private(set) var updates: [TestUpdate] = []
   /// The transfers that the saved checkpoints have added.
   private(set) var addedTransfers: [Transfer] = []
+  /// What the launches of the request have submitted.
+  private(set) var submissions: TestSubmissions
   /// Whether the next checkpoint is refused. It becomes `false` when a checkpoint has been refused.
   var refusesNext = false
   /// When the launch last made progress.
@@ -21,9 +23,12 @@ struct TestStore: Sendable {
   private var savedAt: Duration
   private var reportedUnits: Int64?
 
-  init(_ assignment: Assignment, _ definition: Definition, pace: Pace, at now: Duration) {
+  init(
+    _ assignment: Assignment, _ definition: Definition, pace: Pace, submissions: TestSubmissions = TestSubmissions(),
+    at now: Duration
+  ) {
     (launch, identifier) = (assignment.launch, assignment.identifier)
-    (self.definition, self.pace) = (definition, pace)
+    (self.definition, self.pace, self.submissions) = (definition, pace, submissions)
     (progressAt, savedAt) = (now, now)
   }
 
@@ -41,6 +46,9 @@ struct TestStore: Sendable {
       (progressAt, savedAt) = (now, now)
       return .committed(launch, batch: checkpoint.batch)
     case .heartbeat(let number): return .heartbeatAnswered(number: number)
+    case .submission(_, let submission):
+      let answer = submissions.take(submission, by: launch.number, of: definition, identifier, at: now)
+      return .submitted(launch, name: submission.name, answer)
     case .hello, .conditions, .items, .itemsWanted, .update, .output, .expiring, .overran, .ended, .draining,
       .transfers:
       return nil

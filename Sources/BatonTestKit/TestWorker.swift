@@ -31,9 +31,12 @@ struct TestWorker: Sendable {
   private var points: [Int: Int] = [:]
   private var sleepsAfterExpiry = 0
 
-  init(_ assignment: Assignment, _ definition: Definition, interruption: Interruption?, pace: Pace, at now: Duration) {
+  init(
+    _ assignment: Assignment, _ definition: Definition, interruption: Interruption?, pace: Pace,
+    submissions: TestSubmissions = TestSubmissions(), at now: Duration
+  ) {
     self.interruption = interruption
-    store = TestStore(assignment, definition, pace: pace, at: now)
+    store = TestStore(assignment, definition, pace: pace, submissions: submissions, at: now)
     core = WorkerCore(
       host: HostName("test"), incarnation: Incarnation("test"), version: BatonVersion.current,
       capabilities: Capabilities(slots: definition.requirements.slots), endsProcessOnOverrun: false)
@@ -181,6 +184,23 @@ extension TestWorker {
     let effect = reachBoundary(at: now)
     // The checkpoint is saved. If the worker was lost at this point, the handler never learns of it.
     return (cutOff == nil ? nil : HandlerError(.superseded, "the worker was lost"), effect)
+  }
+
+  /// Submits a request.
+  mutating func submit(
+    _ submission: LaunchSubmission, at now: Duration
+  ) -> (Result<AcceptedSubmission, HandlerError>, Effect?) {
+    answer = nil
+    let effect = perform(core.ask(store.launch, .submit(submission), id: 0), at: now)
+    switch answer {
+    case .submitted(.accepted(let accepted)): return (.success(accepted), effect)
+    case .submitted(.refused(let code, let message)):
+      let refusal = SubmissionRefusal(rawValue: code) ?? .unavailable
+      return (.failure(HandlerError(.submissionRefused, message, refusal: refusal)), effect)
+    case .refused(let text, let isSuperseded):
+      return (.failure(HandlerError(isSuperseded ? .superseded : .submissionRefused, text)), effect)
+    case .done, .items, nil: return (.failure(HandlerError(.superseded, "the worker was lost")), effect)
+    }
   }
 
   private var endlessness: TestKitError? {

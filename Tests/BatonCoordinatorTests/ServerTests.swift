@@ -1,3 +1,4 @@
+import BatonAPI
 import BatonBase
 import BatonIdentity
 import BatonModel
@@ -66,6 +67,7 @@ struct ServerTests {
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
       addresses: CoordinatorServer.Addresses(workers: any, http: any), token: token, metrics: noMetrics,
+      api: HTTPAPI.serve,
       folders: RuntimeFolders(paths: [folder]), descriptors: descriptors,
       logger: logger
     ) { ports.send(($0.workers.port, $0.http?.port ?? 0)) }

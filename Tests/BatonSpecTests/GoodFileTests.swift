@@ -54,6 +54,7 @@ struct GoodFileTests {
       $0.maxRunning = 4
       $0.pendingLimit = 2_000_000
       $0.pokeSpacing = .seconds(300)
+      $0.maySubmit = ["com.example.report", "com.example.photos.export.*"].map { IdentifierPattern($0)! }
       $0.work = Work(
         command: ["./resize.sh", "--to", "${wildcard}", "$${HOME}", "cost: $5"], directory: "/srv/photos",
         items: .glob("**/*.jpg"), batchSize: 50, pass: .file,

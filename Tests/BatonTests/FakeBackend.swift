@@ -36,6 +36,29 @@ final class FakeBackend: Backend {
     return try await body(coordinator)
   }
 
+  /// The submissions through the socket of a launch: the path of the socket, and what was submitted.
+  let launchSubmissions = Mutex<[String]>([])
+
+  /// A second submission of one name is a repeat, and the identifier `com.example.forbidden` is refused.
+  func submit(
+    _ submission: LaunchSubmission, name: String?, throughSocket path: String
+  ) async throws -> (SubmissionResult, isRepeat: Bool) {
+    let payload = submission.payload.map { String(decoding: $0, as: UTF8.self) } ?? "-"
+    let line = "\(path) \(name ?? "-") \(submission.identifier) \(payload)"
+    let isRepeat = launchSubmissions.withLock { all in
+      defer { all.append(line) }
+      return all.contains(line)
+    }
+    if let error { throw error }
+    if submission.identifier.rawValue == "com.example.forbidden" {
+      return (.refused(code: "notPermitted", message: "add it to 'maySubmit'"), false)
+    }
+    let receipt = SubmissionReceipt(
+      request: RequestID(0), identifier: submission.identifier, number: 3, state: .ready,
+      eligibleAt: Timestamp(nanoseconds: 0), replaced: false)
+    return (.accepted(receipt, traceID: "", warning: nil), isRepeat)
+  }
+
   func logIn(_ address: String, _ pin: Pin, _ token: CredentialToken) async throws -> (FleetLogin, Caller) {
     logins.withLock { $0.append("\(address) \(pin) \(token)") }
     if let error { throw error }

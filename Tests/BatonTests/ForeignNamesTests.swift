@@ -69,6 +69,19 @@ import Testing
     }
   }
 
+  @Test("A definition may let its launches submit only what its author may define", .refuses(19))
+  func maySubmit() async {
+    for (other, isRefused) in [("com.other.*", true), ("com.*", true), ("com.mine.b", false)] {
+      let (calls, error) = await Self.reached("com.mine.*", scopes: [.define]) { api in
+        var definition = Definition(pattern: IdentifierPattern("com.mine.a")!, kind: .processing)
+        definition.maySubmit = [IdentifierPattern("com.mine.c")!, IdentifierPattern(other)!]
+        _ = try await api.apply([definition])
+      }
+      #expect(calls.isEmpty == isRefused && (error is OperatorError) == isRefused, "\(other): \(error as Any)")
+      if isRefused { #expect("\(error as Any)".contains("'maySubmit' of 'com.mine.a' names '\(other)'")) }
+    }
+  }
+
   @Test("Submissions for other jobs do not reach the coordinator, and the answer is that of a job that does not exist")
   func submissions() async {
     let (calls, error) = await Self.reached("com.mine.*", scopes: [.submit]) { api in

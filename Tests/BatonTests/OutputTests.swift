@@ -5,6 +5,7 @@ import Testing
 
 @testable import BatonCommands
 @testable import BatonCoordinator
+@testable import BatonJSON
 
 /// The formats of what commands write, and the options that all of them have.
 @Suite struct OutputTests {

@@ -5,6 +5,7 @@ import ContractRows
 import Testing
 
 @testable import BatonCommands
+@testable import BatonJSON
 
 /// The display of progress, tested as values: records go in, text comes out.
 @Suite struct ProgressTests {

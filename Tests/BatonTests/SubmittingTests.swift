@@ -42,6 +42,17 @@ import Testing
     }
   }
 
+  @Test func `a submission has the id that a person gives it`() async throws {
+    let world = World([.example(1, "com.example.report", .ready)])
+    #expect(await world.baton("submit", "com.example.report", "--id", "nightly-1").status == 0)
+    #expect(world.coordinator.orders.map(\.id) == ["nightly-1"])
+    for wrong in ["", "a\u{1b}b", String(repeating: "i", count: 65)] {
+      #expect(await world.baton("submit", "com.example.report", "--id", wrong).status == 64)
+    }
+    #expect(await world.baton("submit", "-f", "job.yaml", "--id", "one").status == 64)
+    #expect(world.coordinator.orders.count == 1)
+  }
+
   @Test(arguments: [("submit", [String]()), ("submit-json", ["-o", "json"])])
   func `an accepted submission goes to standard output, its warning to standard error`(
     name: String, options: [String]
@@ -63,6 +74,42 @@ import Testing
     #expect(run.status == status)
     #expect(run.output.isEmpty)
     #expect(run.error == "error: com.example.report: \(code): no; do this\n")
+  }
+
+  @Test(.contract(9.2)) func `in a launch it goes through the launch's socket, without a coordinator`() async {
+    var world = World()
+    world.variables["BATON_SUBMIT_SOCKET"] = "/launch/submit.sock"
+    let first = await world.baton("submit", "com.example.report", "--payload", "7")
+    #expect(first.status == 0)
+    #expect(first.output == "com.example.report, request 3: ready\n")
+    let again = await world.baton("submit", "com.example.report", "--payload", "7")
+    #expect(again.output == "com.example.report, request 3: ready; this request had submitted it before\n")
+    let refused = await world.baton("submit", "com.example.forbidden")
+    #expect(refused.status == 77)
+    #expect(refused.error == "error: com.example.forbidden: notPermitted: add it to 'maySubmit'\n")
+    #expect(
+      world.backend.launchSubmissions.withLock { $0 } == [
+        "/launch/submit.sock - com.example.report 7", "/launch/submit.sock - com.example.report 7",
+        "/launch/submit.sock - com.example.forbidden -",
+      ])
+    #expect(world.coordinator.orders.isEmpty)
+    #expect(world.backend.targets.withLock { $0 }.isEmpty)
+  }
+
+  @Test func `in a launch it can only submit, unless a coordinator is named`() async throws {
+    var world = World { $0.submissions = [Self.accepted()] }
+    world.variables["BATON_SUBMIT_SOCKET"] = "/launch/submit.sock"
+    for (arguments, text) in [
+      (["submit", "com.example.report", "--wait"], "a launch cannot wait for what it submits"),
+      (["submit", "-f", "job.yaml"], "a launch cannot apply a file"),
+    ] {
+      let run = await world.baton(arguments)
+      #expect(run.status == 64)
+      #expect(run.error.contains(text), "\(run.error)")
+    }
+    _ = await world.baton("submit", "com.example.report", "--coordinator", "127.0.0.1:7420")
+    #expect(world.backend.launchSubmissions.withLock { $0 }.isEmpty)
+    #expect(world.coordinator.orders.count == 1)
   }
 
   @Test(.contract(14.1)) func `a date over a week off is warned of, and kept`() async {

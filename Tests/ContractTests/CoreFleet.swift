@@ -328,7 +328,7 @@ struct CoreFleet {
       let answer = try store.transaction { try $0.end([ending], from: process, at: now.moment) }[0]
       try perform([.send(host, .endingCommitted(ending.launch))], by: number)
       note(answer, ending.outcome, by: number)
-    case .hello, .items, .itemsWanted, .update, .output, .overran, .draining, .transfers: break
+    case .hello, .items, .itemsWanted, .update, .output, .overran, .submission, .draining, .transfers: break
     }
   }
 }

@@ -21,6 +21,7 @@ import Testing
     { .items(ItemPage(launch: $0, start: 0, items: ["forged"], isLast: true)) },
     { .itemsWanted($0, start: 0, count: 9) },
     { .output(OutputChunk(launch: $0, bytes: [9])) },
+    { .submission($0, LaunchSubmission(name: "forged", identifier: JobIdentifier("com.example.a")!)) },
     { .update(LaunchUpdate(launch: $0, title: "forged", subtitle: "forged", completedUnits: 9, totalUnits: 9)) },
     { .expiring($0, .thermal) },
     { .overran($0, .thermal) },
@@ -40,6 +41,7 @@ import Testing
       await settled(stranger, launch)
       #expect(try await fleet.coordinator.details(name, number: nil) == before)
       #expect(try await fleet.coordinator.store.output(of: launch) == [])
+      #expect(try await fleet.coordinator.requests(RequestFilter(), after: nil, limit: 9).count == 1)
       // The launch goes on with its own worker, and still takes its slot.
       #expect(try await fleet.coordinator.hostReports().first { $0.name.rawValue == "a" }?.usedSlots == 1)
       owner.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 1, reachesEnd: true)))
@@ -99,6 +101,7 @@ import Testing
     group.addTask { try await coordinator.run() }
     var definition = Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)
     definition.title = "Job"
+    definition.maySubmit = [definition.pattern]
     _ = try await coordinator.apply([definition])
     let owner = FakeWorker("a") { $0.capabilities.handlers = [IdentifierPattern("com.*")!] }
     owner.connect(to: coordinator, in: &group)

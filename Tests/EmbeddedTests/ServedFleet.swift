@@ -1,3 +1,4 @@
+import BatonAPI
 import BatonBase
 import BatonIdentity
 import BatonModel
@@ -126,7 +127,7 @@ struct ServedFleet: Sendable {
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
       addresses: CoordinatorServer.Addresses(workers: any, operators: any, https: any), token: token,
-      metrics: Self.metrics,
+      metrics: Self.metrics, api: HTTPAPI.serve,
       folders: RuntimeFolders(paths: [folder]),
       descriptors: DescriptorBudget(limit: 1024, patience: patience), logger: Fleet.quiet
     ) { addresses.send($0) }

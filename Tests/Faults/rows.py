@@ -1,5 +1,6 @@
 """The fault table: the rows, and the number of their rounds in the quick and in the long tier."""
 
+import chain
 import clocks
 import commits
 import cut_off
@@ -30,7 +31,7 @@ from bench import Row
 
 # The rows are started in this order, and the long ones come first.
 TABLE = [
-    Row("simulation", simulation.run, 6_000, 100_000),
+    Row("simulation", simulation.run, 2_500, 100_000),
     Row("disk-slow", disks.slow, 5, 200),
     Row("postgres", postgres.run, 6, 100),
     Row("postgres-commits", commits.run, 5, 100),
@@ -54,6 +55,7 @@ TABLE = [
     Row("disk-failing", disks.failing, 30, 5000),
     Row("telemetry", telemetry.run, 10, 200),
     Row("transfers", transfers.run, 24, 500),
+    Row("chain", chain.run, 24, 1000),
     Row("flips", flips.run, 12, 300),
     Row("run", embedded.run, 6, 150),
     Row("yaml", specifications.run, 10_000, 100_000),

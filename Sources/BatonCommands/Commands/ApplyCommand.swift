@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonSpec
 import BatonStore
@@ -50,7 +51,9 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     let refreezes = refreeze
     let (outcomes, removals) = try await client.connect { api in
       let applied = try await api.apply(definitions)
-      let outcomes = refreezes ? try await Outcome.refreezing(applied, api) : await Outcome.counting(applied, api)
+      let outcomes =
+        refreezes
+        ? try await ApplicationOutcome.refreezing(applied, api) : await ApplicationOutcome.counting(applied, api)
       return (outcomes, prunes.isEmpty ? [] : try await Removal.each(definitions, prunes, api))
     }
     console.emit(options, list: outcomes.map { JSONValue($0) } + removals.map { JSONValue($0) }) {
@@ -89,49 +92,9 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
       return removals
     }
   }
-
-  /// What became of one definition, and of the requests that waited under an earlier one.
-  struct Outcome: Sendable {
-    var applied: AppliedDefinition
-    /// How many requests wait under an earlier definition.
-    var keeping = 0
-    /// How many requests were given this definition.
-    var refrozen = 0
-    /// Why a request could not be given this definition.
-    var refusals: [String] = []
-    /// The first of the requests that wait, with whether they will run this definition.
-    var named: [Named] = []
-
-    struct Named: Sendable {
-      var request: RequestName
-      var isGiven: Bool
-    }
-  }
 }
 
-extension ApplyCommand.Outcome {
-  /// Counts the requests that wait under earlier definitions, also where the definition is unchanged: it may have been
-  /// applied without them before. The definitions are applied already, so an error of this count is no error of the
-  /// command.
-  fileprivate static func counting(_ applied: [AppliedDefinition], _ api: any OperatorAPI) async -> [Self] {
-    let present = applied.filter { $0.change != .created }.map(\.pattern)
-    let found = present.isEmpty ? [] : (try? await api.definitions(named: present)) ?? []
-    // A wildcard names the definitions below it too.
-    let reports = found.filter { present.contains($0.definition.pattern) }
-    var outcomes: [Self] = []
-    for one in applied {
-      let waiting = reports.first { $0.definition.pattern == one.pattern }?.waiting ?? 0
-      // The request that this application has submitted has the new definition.
-      let earlier = max(0, waiting - (one.submitted == nil ? 0 : 1))
-      let keeping = earlier == 0 ? nil : try? await EarlierText.find(one.pattern, api) { $0.definition != one.id }
-      outcomes.append(
-        Self(
-          applied: one, keeping: one.change == .updated ? earlier : keeping?.count ?? 0,
-          named: (keeping?.named ?? []).map { Named(request: $0, isGiven: false) }))
-    }
-    return outcomes
-  }
-
+extension ApplicationOutcome {
   /// Gives the definitions to all requests that wait under an earlier one, page by page.
   fileprivate static func refreezing(_ applied: [AppliedDefinition], _ api: any OperatorAPI) async throws -> [Self] {
     var outcomes: [Self] = []
@@ -199,22 +162,6 @@ extension JSONValue {
     self = [
       "identifier": JSONValue(removal.pattern.rawValue), "change": removal.refusal == nil ? "removed" : "kept",
       "submittedRequest": nil, "waitingWithEarlierDefinition": JSONValue(0), "refrozen": JSONValue(0),
-    ]
-  }
-
-  fileprivate init(_ outcome: ApplyCommand.Outcome) {
-    let applied = outcome.applied
-    self = [
-      "identifier": JSONValue(applied.pattern.rawValue), "change": JSONValue(applied.change.rawValue),
-      "submittedRequest": JSONValue(applied.submitted?.number),
-      "waitingWithEarlierDefinition": JSONValue(outcome.keeping), "refrozen": JSONValue(outcome.refrozen),
-      "waiting": .array(
-        outcome.named.map { named in
-          [
-            "identifier": JSONValue(named.request.identifier.rawValue), "request": JSONValue(named.request.number),
-            "runs": JSONValue(named.isGiven ? "thisDefinition" : "earlierDefinition"),
-          ]
-        }),
     ]
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BatonBase
 import BatonCoordinator
 import BatonIdentity
+import BatonJSON
 import BatonModel
 
 /// `baton audit`: who did what.
@@ -137,16 +138,6 @@ extension AuditRow {
       Cell("\(sequence)"), Cell(entry.at.utc), Cell(entry.actor.isEmpty ? "-" : entry.actor), Cell(entry.method),
       Cell(entry.object), Cell(entry.outcome.rawValue, entry.outcome == .done ? nil : .yellow), Cell(entry.peer),
       Cell(entry.detail),
-    ]
-  }
-
-  fileprivate var json: JSONValue {
-    [
-      "sequence": .integer(sequence), "at": .string(entry.at.rfc3339), "actor": .string(entry.actor),
-      "credential": JSONValue(entry.credential.map { Hexadecimal.text($0) }), "peer": .string(entry.peer),
-      "method": .string(entry.method), "object": .string(entry.object),
-      "outcome": .string(entry.outcome.rawValue), "detail": .string(entry.detail),
-      "previous": .string(Hexadecimal.text(previous)), "hash": .string(Hexadecimal.text(hash)),
     ]
   }
 }

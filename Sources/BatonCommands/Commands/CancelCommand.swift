@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -229,23 +230,6 @@ extension Cancellation {
     case .stopping(let launch, let identifier, let number, let host):
       "\(RequestName(identifier: identifier, number: number)): stopping launch \(launch.number) on "
         + host.rawValue.onOneLine
-    }
-  }
-}
-
-extension JSONValue {
-  fileprivate init(_ cancellation: Cancellation) {
-    switch cancellation {
-    case .ended(_, let identifier, let number):
-      self = [
-        "identifier": JSONValue(identifier.rawValue), "request": JSONValue(number), "change": "cancelled",
-        "launch": nil, "host": nil,
-      ]
-    case .stopping(let launch, let identifier, let number, let host):
-      self = [
-        "identifier": JSONValue(identifier.rawValue), "request": JSONValue(number), "change": "stopping",
-        "launch": JSONValue(launch.number), "host": JSONValue(host.rawValue),
-      ]
     }
   }
 }

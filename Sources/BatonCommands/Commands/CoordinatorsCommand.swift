@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -32,23 +33,6 @@ struct CoordinatorsCommand: AsyncParsableCommand, Sendable {
         "the coordinators have different lists of namespaces, so quotas and the order of starting are not exact: give "
           + "all of them the same 'namespaces' and 'limits.useHalfLife' in coordinator.yaml, and start them again")
     }
-  }
-}
-
-extension JSONValue {
-  fileprivate init(_ coordinator: CoordinatorReport) {
-    let place = coordinator.place
-    self = [
-      "number": JSONValue(coordinator.number), "name": JSONValue(place.name.isEmpty ? nil : place.name),
-      "version": JSONValue(place.version.isEmpty ? nil : place.version),
-      "workers": JSONValue(place.workers.isEmpty ? nil : place.workers), "operators": JSONValue(place.operators),
-      "https": JSONValue(place.https), "hosts": JSONValue(coordinator.hosts),
-      "steward": .bool(coordinator.isSteward), "answers": .bool(coordinator.answers),
-      "beatAgeMilliseconds": JSONValue(coordinator.beatAge.map { Int($0.nanoseconds / 1_000_000) }),
-      "ended": .bool(coordinator.isEnded),
-      "endedForSeconds": JSONValue(coordinator.endedFor.map { Int($0.components.seconds) }),
-      "namespaces": JSONValue(coordinator.namespaces),
-    ]
   }
 }
 

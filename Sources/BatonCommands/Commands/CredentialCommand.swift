@@ -2,7 +2,9 @@ import ArgumentParser
 import BatonBase
 import BatonCoordinator
 import BatonIdentity
+import BatonJSON
 import BatonModel
+import BatonWire
 
 /// `baton credential`: who may use the coordinator from another account or another machine.
 struct CredentialCommand: AsyncParsableCommand, Sendable {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -51,7 +52,9 @@ struct EvictCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let (pattern, named, isEvicted) = (identifier, host.map { HostName($0) }, !allow)
     let hosts = try await client.connect { try await $0.setEvicted(pattern, from: named, isEvicted) }
-    Console.current.emit(options, list: hosts.map(json)) { hosts.map(line) }
+    Console.current.emit(options, list: hosts.map { JSONValue(evicted: pattern, from: $0, isEvicted) }) {
+      hosts.map(line)
+    }
     if wait { try await waitUntilGone(from: hosts) }
   }
 
@@ -77,9 +80,5 @@ struct EvictCommand: AsyncParsableCommand, Sendable {
   private func line(_ host: HostName) -> String {
     "\(identifier): "
       + (allow ? "may run on \(host.rawValue.onOneLine) again" : "evicted from \(host.rawValue.onOneLine)")
-  }
-
-  private func json(_ host: HostName) -> JSONValue {
-    ["identifier": JSONValue(identifier.rawValue), "host": JSONValue(host.rawValue), "evicted": .bool(!allow)]
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -58,25 +59,5 @@ extension Explanation {
     case .waiting: .waiting
     case .impossible: .refused
     }
-  }
-
-  /// The longest text of `lastFailure`, in characters.
-  private static let longestFailure = 200
-
-  /// Why the last launch of a request that waits failed: one line, which is cut if it is long. `nil` if the request
-  /// does not wait, or its last launch did not fail.
-  var lastFailure: String? {
-    guard record.state.isPending, record.lastOutcome == .failed, let reason = record.reason, !reason.isEmpty else {
-      return nil
-    }
-    let line = reason.onOneLine
-    return line.count > Self.longestFailure ? line.prefix(Self.longestFailure - 1) + "…" : line
-  }
-
-  /// The obstacle to show where there is room for one only: the first of the request, of the fleet, or of a host that
-  /// is not gone; if every line is of a host that is gone, the first line.
-  var foremost: Line? {
-    let gone = Set(lines.filter { $0.code == Obstacle.Kind.hostGone.rawValue }.compactMap(\.host))
-    return lines.first { line in line.host.map { !gone.contains($0) } ?? true } ?? lines.first
   }
 }

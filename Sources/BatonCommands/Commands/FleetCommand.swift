@@ -1,6 +1,7 @@
 import ArgumentParser
 import BatonCoordinator
 import BatonIdentity
+import BatonJSON
 import BatonModel
 import BatonWire
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -43,7 +44,7 @@ struct DrainCommand: AsyncParsableCommand, Sendable {
       running.isEmpty ? "nothing runs there" : "\(counted(running.count, "request")) may finish a batch there"
     let isAwaited = wait && !running.isEmpty
     if options.output.isTable || !isAwaited {
-      console.emit(options, Self.json(name, running)) { ["\(name.rawValue.onOneLine): draining; \(what)"] }
+      console.emit(options, JSONValue(draining: name, running)) { ["\(name.rawValue.onOneLine): draining; \(what)"] }
     }
     guard isAwaited else { return }
     let client = client
@@ -56,15 +57,7 @@ struct DrainCommand: AsyncParsableCommand, Sendable {
         }
       }
     }
-    console.emit(options, Self.json(name, [])) { ["\(name.rawValue.onOneLine): drained"] }
-  }
-
-  private static func json(_ host: HostName, _ running: [RequestRecord]) -> JSONValue {
-    [
-      "host": JSONValue(host.rawValue), "draining": .bool(true), "drained": .bool(running.isEmpty),
-      "running": .array(
-        running.map { ["identifier": JSONValue($0.identifier.rawValue), "request": JSONValue($0.number)] }),
-    ]
+    console.emit(options, JSONValue(draining: name, [])) { ["\(name.rawValue.onOneLine): drained"] }
   }
 
   @Sendable private static func leave() -> String { "the host stays drained" }
@@ -91,7 +84,7 @@ struct UndrainCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let name = HostName(host)
     try await client.connect { try await $0.setDraining(name, false) }
-    Console.current.emit(options, ["host": JSONValue(host), "draining": .bool(false)]) {
+    Console.current.emit(options, JSONValue(undrained: name)) {
       ["\(name.rawValue.onOneLine): takes launches again"]
     }
   }
@@ -113,7 +106,7 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     try await client.connect { try await $0.setPaused(true) }
-    Console.current.emit(options, ["paused": .bool(true)]) { ["the fleet is paused; go on with: baton resume"] }
+    Console.current.emit(options, JSONValue(paused: true)) { ["the fleet is paused; go on with: baton resume"] }
   }
 }
 
@@ -131,6 +124,6 @@ struct ResumeCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     try await client.connect { try await $0.setPaused(false) }
-    Console.current.emit(options, ["paused": .bool(false)]) { ["the fleet takes launches again"] }
+    Console.current.emit(options, JSONValue(paused: false)) { ["the fleet takes launches again"] }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BatonBase
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 import BatonWire

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -182,18 +183,5 @@ extension HostSummary {
     return counted(total, "host") + (states.isEmpty ? "" : ": " + states.joined(separator: ", "))
       + "; \(usedSlots) of \(slots) slots in use"
       + (conditions.isEmpty ? "" : "; " + conditions.joined(separator: ", "))
-  }
-}
-
-extension JSONValue {
-  init(_ summary: HostSummary) {
-    self = [
-      "hosts": JSONValue(summary.total),
-      "states": .object(
-        HostReport.State.allCases.map { .init(key: $0.rawValue, value: JSONValue(summary.states[$0] ?? 0)) }),
-      "conditions": .object(
-        HostFilter.Condition.allCases.map { .init(key: $0.rawValue, value: JSONValue(summary.conditions[$0] ?? 0)) }),
-      "slots": JSONValue(summary.slots), "usedSlots": JSONValue(summary.usedSlots),
-    ]
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BatonBase
 import BatonCoordinator
 import BatonIdentity
+import BatonJSON
 import BatonModel
 
 struct LoginCommand: AsyncParsableCommand, Sendable {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -90,17 +91,5 @@ extension PruneAnswer {
   fileprivate var text: String {
     let states = RequestState.allCases.compactMap { state in counts[state].map { "\($0) \(state.rawValue)" } }
     return counted(count, "request") + (states.isEmpty ? "" : " (\(states.joined(separator: ", ")))")
-  }
-}
-
-extension JSONValue {
-  fileprivate init(_ answer: PruneAnswer, isRehearsal: Bool) {
-    self = [
-      "dryRun": .bool(isRehearsal), "requests": JSONValue(answer.count),
-      "states": .object(
-        RequestState.allCases.filter(\.isEnded).map {
-          .init(key: $0.rawValue, value: JSONValue(answer.counts[$0] ?? 0))
-        }), "hasMore": .bool(answer.hasMore),
-    ]
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -58,28 +59,4 @@ extension QueueReport.Class {
 
 extension QueuedClass.Next {
   fileprivate var name: String { "\(identifier) #\(number)" + (shard > 0 ? ", shard \(shard)" : "") }
-}
-
-extension JSONValue {
-  fileprivate init(_ queue: QueueReport) {
-    self = [
-      "classes": .array(queue.classes.map { JSONValue($0) }), "moreClasses": JSONValue(queue.moreClasses),
-    ]
-  }
-
-  private init(_ one: QueueReport.Class) {
-    self = [
-      "definition": JSONValue(one.pattern.rawValue), "priority": JSONValue(one.priority.name),
-      "countsAs": JSONValue(one.countsAs?.name), "recentUse": .bool(one.hasRecentUse), "ready": JSONValue(one.ready),
-      "isMore": .bool(one.ready > Verbs.countLimit), "oldestAt": JSONValue(one.oldest),
-      "obstacle": JSONValue(one.obstacle), "obstacleHosts": JSONValue(one.obstacleHosts),
-      "next": .array(
-        one.next.map { next in
-          [
-            "identifier": JSONValue(next.identifier.rawValue), "request": JSONValue(next.number),
-            "shard": JSONValue(next.shard), "readyAt": JSONValue(next.readyAt),
-          ]
-        }),
-    ]
-  }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 
 struct RemoveCommand: AsyncParsableCommand, Sendable {
@@ -25,7 +26,7 @@ struct RemoveCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let pattern = identifier
     try await client.connect { try await $0.remove(pattern) }
-    Console.current.emit(options, ["identifier": JSONValue(pattern.rawValue), "removed": .bool(true)]) {
+    Console.current.emit(options, JSONValue(removed: pattern)) {
       ["\(pattern): removed"]
     }
   }

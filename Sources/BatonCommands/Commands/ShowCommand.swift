@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonSpec
 import BatonStore
@@ -56,24 +57,11 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
       let details = try await api.details(request.identifier, number: request.request, choosing: .ranIfRepeating)
       return (
         details, listsShards ? try await Self.shards(of: details.record, api) : nil,
-        try await Self.failedBatches(of: details.record, api)
+        try await BatchList.failed(of: details.record, asking: api)
       )
     }
-    let json = JSONValue(details).adding([
-      "failedBatches": .array((batches?.batches ?? []).map { JSONValue($0, of: details.record) })
-    ])
-    console.emit(
-      options.output, shards.map { json.adding(["shardList": .array($0.map { JSONValue($0) })]) } ?? json
-    ) { requestBlock(details, shards: shards, batches: batches, console) }
-  }
-
-  /// The batches at which a failed request stands; `nil` if it has not failed, or has no items.
-  private static func failedBatches(of record: RequestRecord, _ api: any OperatorAPI) async throws -> BatchList? {
-    guard record.state == .failed else { return nil }
-    do {
-      return try await api.batches(record.identifier, number: record.number, shard: nil, batch: nil)
-    } catch OperatorError.conflict {
-      return nil
+    console.emit(options.output, JSONValue(details, failed: batches, shards: shards)) {
+      requestBlock(details, shards: shards, batches: batches, console)
     }
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 import Synchronization

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonSpec
 import BatonStore
@@ -18,12 +19,16 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
       run it now; 4 if it was refused; 75 if the coordinator accepts nothing now; 77 if the identifier is not defined \
       or not permitted. With --wait, the exit status is that of 'baton wait'; Ctrl-C ends only the waiting.
 
+      In a command that a worker runs it needs no settings, if 'maySubmit' of the definition names the identifier. A \
+      request submits each identifier once then, whatever is interrupted: a launch that goes on gets the first answer.
+
       Examples:
         baton submit com.example.report
         baton submit com.example.photos.export.42 --payload '{"album": 42}' --wait
         baton submit com.example.report --payload @report.json --earliest 15m
         baton submit com.example.report --earliest 2026-03-01T06:30:00Z
         baton submit com.example.report --priority userInitiated
+        baton submit com.example.report --id nightly-2026-03-01
         baton submit -f job.yaml --wait
         make-job | baton submit -f -
       """)
@@ -51,9 +56,18 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     completion: .list(Priority.allCases.map(\.name)), transform: Arguments.priority)
   var priority: Priority?
 
+  @Option(
+    help: ArgumentHelp(
+      "The id of this submission, at most 64 bytes. A submission with an id that the coordinator has seen repeats the "
+        + "first answer. Default: a new one.", valueName: "id"), transform: Arguments.submissionID)
+  var id: String?
+
   @OptionGroup var submission: SubmissionOptions
 
   func validate() throws {
+    if id != nil, file != nil {
+      throw ValidationError("--id is that of one submission: name an identifier, not a file.")
+    }
     if (identifier == nil) == (file == nil) {
       throw ValidationError("Name an identifier, or a file with -f; not both.")
     }
@@ -65,6 +79,12 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     if let warning = earliest?.warning { console.warning("--earliest: \(warning)") }
+    if let launch = SubmittingFromLaunch(console.environment, submission.client) {
+      guard let identifier else {
+        throw CommandFailure(.usage, "a launch cannot apply a file, because it may only submit: name an identifier")
+      }
+      return try await launch.run(order(identifier, console.environment), name: id, submission, console)
+    }
     let (identifiers, applied) = try await identifiers(console)
     let orders = identifiers.map { order($0, console.environment) }
     try await submission.submit(orders, accepted: isPlain ? applied : [:], isList: file != nil)
@@ -75,7 +95,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
 
   private func order(_ identifier: JobIdentifier, _ environment: CommandEnvironment) -> SubmissionOrder {
     SubmissionOrder(
-      id: environment.drawSubmissionID(), identifier: identifier, payload: submission.payload,
+      id: id ?? environment.drawSubmissionID(), identifier: identifier, payload: submission.payload,
       earliestBeginDate: earliest?.value, priority: priority, parent: environment.submitterSpan)
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 
 struct TransfersCommand: AsyncParsableCommand, Sendable {
@@ -58,16 +59,6 @@ struct TransfersCommand: AsyncParsableCommand, Sendable {
 }
 
 extension FleetTransfer {
-  /// The state as a word for programs.
-  fileprivate var word: String {
-    switch status?.state {
-    case nil: "ordered"
-    case .waiting: "waiting"
-    case .running: "running"
-    case .ended(let end): end.word
-    }
-  }
-
   /// The state in words for people.
   fileprivate var words: String {
     if isCancelling, status?.endedAt == nil { return "is being cancelled" }
@@ -90,7 +81,6 @@ extension FleetTransfer {
   }
 
   /// The address without what may be a signature in its query.
-  fileprivate var address: String { WebAddress(transfer.url)?.shown ?? transfer.url }
 
   fileprivate var progress: String {
     guard let status else { return "-" }
@@ -144,33 +134,4 @@ private func row(_ transfer: FleetTransfer) -> [Cell] {
     Cell(transfer.progress), Cell(rate.map { bytesInWords($0) + "/s" } ?? "-"),
     Cell(transfer.timeLeft.map(\.inWords) ?? "-"), Cell(transfer.words, transfer.colour),
   ]
-}
-
-extension JSONValue {
-  fileprivate init(_ one: FleetTransfer) {
-    let (transfer, status) = (one.transfer, one.status)
-    var (file, failure, wait): (TransferredFile?, TransferFailure?, TransferWait?)
-    switch status?.state {
-    case .ended(.done(let done)): file = done
-    case .ended(.failed(let failed)): failure = failed
-    case .waiting(let why, _): wait = why
-    case .running, .ended(.cancelled), nil: break
-    }
-    self = [
-      "transfer": JSONValue("\(one.key)"), "identifier": JSONValue(one.identifier.rawValue),
-      "request": JSONValue(one.request), "host": JSONValue(one.host), "url": JSONValue(one.address),
-      "method": JSONValue(transfer.method.rawValue), "group": JSONValue(transfer.group),
-      "to": JSONValue(transfer.to), "file": JSONValue(transfer.file), "state": JSONValue(one.word),
-      "waitsFor": JSONValue(wait?.rawValue), "isCancelling": .bool(one.isCancelling),
-      "bytes": JSONValue(status.map { Int($0.bytes) }), "total": JSONValue(status?.total.map { Int($0) }),
-      "bytesPerSecond": JSONValue(status?.bytesPerSecond.map { Int($0) }),
-      "secondsLeft": JSONValue(one.timeLeft.map { Int($0.components.seconds) }),
-      "attempts": JSONValue(status?.attempts), "resumedFrom": JSONValue(status.map { Int($0.resumedFrom) }),
-      "httpStatus": JSONValue(status?.httpStatus), "lastError": JSONValue(status?.lastError),
-      "path": JSONValue(file?.path), "sha256": JSONValue(file?.sha256), "code": JSONValue(failure?.code.rawValue),
-      "error": JSONValue(failure?.text), "orderedAt": JSONValue(status?.orderedAt),
-      "endedAt": JSONValue(status?.endedAt),
-      "toldToLaunch": JSONValue(one.told),
-    ]
-  }
 }

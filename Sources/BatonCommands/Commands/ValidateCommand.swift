@@ -1,4 +1,5 @@
 import ArgumentParser
+import BatonJSON
 import BatonModel
 import BatonSpec
 

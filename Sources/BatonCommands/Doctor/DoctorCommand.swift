@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonDoctor
+import BatonJSON
 import BatonModel
 
 struct DoctorCommand: AsyncParsableCommand, Sendable {

@@ -32,14 +32,3 @@ extension BatchList {
       + (leftOut > 0 ? [(" ", "and \(counted(leftOut, "more shard")); --shards lists them")] : [])
   }
 }
-
-extension JSONValue {
-  init(_ batch: BatchItems, of record: RequestRecord) {
-    self = [
-      "identifier": JSONValue(record.identifier.rawValue), "request": JSONValue(record.number),
-      "shard": JSONValue(batch.shard), "batch": JSONValue(batch.batch), "firstItem": JSONValue(batch.range.lowerBound),
-      "count": JSONValue(batch.range.count), "totalItems": JSONValue(batch.total),
-      "items": .array(batch.items.map { JSONValue($0) }), "lastItem": JSONValue(batch.last),
-    ]
-  }
-}

@@ -1,4 +1,6 @@
+import BatonJSON
 import BatonModel
+import BatonTelemetry
 
 /// One condition of a host, in words.
 struct ConditionFact: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 

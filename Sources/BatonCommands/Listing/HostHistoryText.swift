@@ -1,5 +1,6 @@
 import BatonBase
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -36,29 +37,5 @@ extension HostLaunch {
   /// The request, and the shard of a divided one.
   var name: String {
     RequestName(identifier: identifier, number: number).description + (shard > 0 ? ", shard \(shard)" : "")
-  }
-}
-
-extension JSONValue {
-  init(_ history: HostHistory, of host: HostName) {
-    self = [
-      "host": JSONValue(host.rawValue),
-      "conditions": .array(
-        history.conditions.map { change in
-          [
-            "at": JSONValue(change.at), "condition": JSONValue(change.condition), "value": JSONValue(change.value),
-            "source": JSONValue(change.source), "raw": JSONValue(change.raw),
-          ]
-        }),
-      "launches": .array(
-        history.launches.map { launch in
-          [
-            "identifier": JSONValue(launch.identifier.rawValue), "request": JSONValue(launch.number),
-            "shard": JSONValue(launch.shard), "launch": JSONValue(launch.launch),
-            "startedAt": JSONValue(launch.startedAt), "endedAt": JSONValue(launch.endedAt),
-            "outcome": JSONValue(launch.outcome?.rawValue), "reason": JSONValue(launch.reason),
-          ]
-        }),
-    ]
   }
 }

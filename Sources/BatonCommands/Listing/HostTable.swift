@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 
 /// The text of `baton hosts`: a line for each host.

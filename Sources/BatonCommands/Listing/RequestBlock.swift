@@ -1,5 +1,6 @@
 import BatonBase
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 

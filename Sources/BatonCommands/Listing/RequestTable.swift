@@ -1,4 +1,5 @@
 import BatonBase
+import BatonJSON
 import BatonModel
 import BatonStore
 

@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonSpec
 import BatonStore
@@ -12,25 +13,5 @@ func versionsText(_ versions: [DefinitionVersion], _ console: Console) -> [Strin
     guard index + 1 < versions.count else { return [console.style(of: .output).bold(heading)] }
     let changes = version.changes(since: versions[index + 1])
     return [console.style(of: .output).bold(heading)] + changes.flatMap(\.lines)
-  }
-}
-
-extension DefinitionVersion {
-  fileprivate func changes(since earlier: DefinitionVersion) -> [DefinitionChange] {
-    DefinitionChange.between(DefinitionValue(earlier.definition), DefinitionValue(definition))
-  }
-}
-
-extension JSONValue {
-  static func versions(_ versions: [DefinitionVersion]) -> [JSONValue] {
-    versions.enumerated().map { index, version in
-      let changes = index + 1 < versions.count ? version.changes(since: versions[index + 1]) : []
-      return [
-        "version": JSONValue(version.number), "appliedAt": JSONValue(version.appliedAt),
-        "appliedBy": version.appliedBy.isEmpty ? .null : JSONValue(version.appliedBy),
-        "keys": .array(changes.map { JSONValue($0) }),
-        "definition": JSONValue(DefinitionValue(version.definition)),
-      ]
-    }
   }
 }

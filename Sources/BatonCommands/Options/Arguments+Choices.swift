@@ -1,6 +1,9 @@
 import ArgumentParser
+import BatonCoordinator
 import BatonModel
 import BatonSpec
+import BatonTelemetry
+import BatonWire
 
 /// Arguments that must be one of a few words.
 extension Arguments {
@@ -26,8 +29,14 @@ extension Arguments {
   static let pokePriorities = PokePriority.allCases.map { String($0.rawValue) }
 
   static func submissionID(_ text: String) throws -> String {
-    if (1...64).contains(text.utf8.count) { return text }
-    throw ValidationError("It must have 1 to 64 bytes, and has \(text.utf8.count).")
+    let most = WireLimits.submissionID.most
+    guard (1...most).contains(text.utf8.count) else {
+      throw ValidationError("It must have 1 to \(most) bytes, and has \(text.utf8.count).")
+    }
+    guard text.unicodeScalars.allSatisfy(\.isPrintable) else {
+      throw ValidationError("It may have no control characters.")
+    }
+    return text
   }
 
   /// Every reason that a launch may be asked to stop for, except that it was simulated.

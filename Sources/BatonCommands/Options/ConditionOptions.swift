@@ -1,4 +1,5 @@
 import ArgumentParser
+import BatonJSON
 import BatonModel
 
 /// The conditions of a host as options. A condition that is not named is `nil`.
@@ -45,16 +46,5 @@ extension ConditionOverrides {
       lowPowerMode.map { "low power mode \($0 ? "on" : "off")" }, thermal.map { "thermal \($0.name)" },
       network.map { "network \($0.rawValue)" }, isIdle.map { "idle \($0 ? "yes" : "no")" },
     ].compactMap { $0 }
-  }
-}
-
-extension JSONValue {
-  /// The replaced conditions, with the keys of a host's conditions. A condition that stays real is null.
-  init(_ overrides: ConditionOverrides) {
-    self = [
-      "power": JSONValue(overrides.power?.rawValue), "battery": JSONValue(overrides.battery),
-      "lowPowerMode": JSONValue(overrides.lowPowerMode), "thermal": JSONValue(overrides.thermal?.name),
-      "network": JSONValue(overrides.network?.rawValue), "idle": JSONValue(overrides.isIdle),
-    ]
   }
 }

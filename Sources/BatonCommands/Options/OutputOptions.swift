@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 
 /// The format in which a command writes data.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument, Sendable {

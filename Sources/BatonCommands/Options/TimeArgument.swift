@@ -1,6 +1,7 @@
 import ArgumentParser
 import BatonModel
 import BatonSpec
+import BatonTelemetry
 
 /// An earliest begin date on the command line, in the notation of definitions.
 struct TimeArgument: Hashable, Sendable {

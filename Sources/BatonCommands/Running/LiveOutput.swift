@@ -1,5 +1,7 @@
 import BatonCoordinator
+import BatonJSON
 import BatonModel
+import BatonSpec
 import BatonStore
 import Synchronization
 

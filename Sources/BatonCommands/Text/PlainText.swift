@@ -1,14 +1,6 @@
 import BatonModel
 
 extension String {
-  /// The lines that are not blank, each made plain by `onOneLine`.
-  var plainLines: [String] {
-    split(whereSeparator: \.isNewline).map { String($0).onOneLine }.filter { !$0.allSatisfy(\.isWhitespace) }
-  }
-
-  /// The last line of the text, for one row of a table: programs say what went wrong in their last line.
-  var lastLine: String { plainLines.last ?? "" }
-
   /// How many columns of a terminal the text takes.
   var columns: Int { reduce(0) { $0 + $1.columns } }
 

@@ -1,23 +1,9 @@
 import BatonBase
+import BatonJSON
 import BatonModel
 import BatonStore
 
-/// The name of a request for people: its identifier, and its number within the identifier.
-struct RequestName: Hashable, Sendable, CustomStringConvertible {
-  var identifier: JobIdentifier
-  var number: Int
-
-  var description: String { "\(identifier), request \(number)" }
-  /// The arguments that name this request in a suggested command.
-  var arguments: String { "\(identifier) --request \(number)" }
-}
-
 extension RequestRecord {
-  var name: RequestName { RequestName(identifier: identifier, number: number) }
-
-  /// The number of committed batches, without the batches that a person skipped.
-  var committedBatches: Int { progress.batches - skippedBatches.count }
-
   /// What the request does now, or why it does not run, without its name: `running on alpha, launch 2`.
   func standing(at now: Timestamp) -> String {
     switch state {
@@ -72,20 +58,11 @@ extension RequestRecord {
     totalUnits.map { "\(doneUnits) of \($0)" } ?? String(doneUnits)
   }
 
-  /// How many skipped batches are named. The others are counted.
-  private static let namedBatches = 5
-
   /// `batch 3 skipped`, or `batches 3, 7 skipped`, or `batch 1 of shard 4 skipped`; `nil` if no batch was skipped.
   var skippedText: String? {
     guard !skippedBatches.isEmpty else { return nil }
     guard skippedShards.count == skippedBatches.count else { return Self.skipped(skippedBatches.map(String.init)) }
     return Self.skipped(zip(skippedBatches, skippedShards).map { "\($0) of shard \($1)" })
-  }
-
-  static func skipped(_ batches: [String]) -> String {
-    let more = batches.count - namedBatches
-    let names = batches.prefix(namedBatches).joined(separator: ", ")
-    return (batches.count == 1 ? "batch " : "batches ") + names + (more > 0 ? " and \(more) more" : "") + " skipped"
   }
 
   /// Title and subtitle, such as `Exporting photos: IMG_0120.jpg`; either may be missing.

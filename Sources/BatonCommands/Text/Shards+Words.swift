@@ -1,5 +1,6 @@
 import BatonBase
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -51,31 +52,4 @@ extension ShardRecord {
   fileprivate var stateText: String { isParked ? "waits for a lane" : state.rawValue }
   /// The first and the last unit, counted from 0.
   fileprivate var rangeText: String? { end.map { "\(first)..<\($0)" } }
-}
-
-extension JSONValue {
-  /// The shards of a request in numbers; null for a request that was not divided.
-  init(_ shards: ShardSummary?) {
-    guard let shards else {
-      self = .null
-      return
-    }
-    self = [
-      "lanes": JSONValue(shards.lanes), "lanesInUse": JSONValue(shards.lanesInUse),
-      "total": JSONValue(shards.total), "running": JSONValue(shards.running), "ready": JSONValue(shards.ready),
-      "scheduled": JSONValue(shards.scheduled), "succeeded": JSONValue(shards.succeeded),
-      "failed": JSONValue(shards.failed), "cancelled": JSONValue(shards.cancelled),
-      "unitsLeft": JSONValue(shards.unitsLeft), "hosts": JSONValue(shards.hosts),
-    ]
-  }
-
-  init(_ shard: ShardRecord) {
-    self = [
-      "shard": JSONValue(shard.index), "state": JSONValue(shard.state.rawValue),
-      "waitsForLane": .bool(shard.isParked), "firstUnit": JSONValue(shard.first), "endUnit": JSONValue(shard.end),
-      "completedUnits": JSONValue(shard.completedUnits), "totalUnits": JSONValue(shard.totalUnits),
-      "batches": JSONValue(shard.batches), "launches": JSONValue(shard.launches),
-      "host": JSONValue(shard.host?.rawValue), "reason": JSONValue(shard.reason),
-    ]
-  }
 }

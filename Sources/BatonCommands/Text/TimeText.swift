@@ -1,14 +1,8 @@
 import BatonBase
+import BatonJSON
 import BatonModel
 
 extension Timestamp {
-  /// The distance from `now` in words: `3m 12s ago`, `in 2h 5m`, or `now`.
-  func relative(to now: Timestamp) -> String {
-    let distance = self - now
-    if distance.magnitude < .seconds(1) { return "now" }
-    return distance > .zero ? "in \(distance.inWords)" : "\(distance.magnitude.inWords) ago"
-  }
-
   /// `06:30 UTC` within a day of `now`, rounded to the nearest minute; otherwise the whole date. Without the rounding,
   /// a midnight on which two clocks disagree by a moment would read `23:59 UTC` rather than `00:00 UTC`.
   func clock(on now: Timestamp) -> String {
@@ -18,8 +12,4 @@ extension Timestamp {
 
   /// The date with its distance from `now`: `2026-03-01T06:30:00Z (3m 12s ago)`.
   func dated(from now: Timestamp) -> String { "\(utc) (\(relative(to: now)))" }
-}
-
-extension Duration {
-  var magnitude: Duration { self < .zero ? .zero - self : self }
 }

@@ -1,4 +1,6 @@
 import BatonBase
+import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonTelemetry
 

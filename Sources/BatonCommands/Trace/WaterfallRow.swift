@@ -1,3 +1,4 @@
+import BatonJSON
 import BatonModel
 
 /// One row of a waterfall: what happened, when, for how long, and how it ended.

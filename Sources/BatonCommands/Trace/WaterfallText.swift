@@ -1,3 +1,4 @@
+import BatonJSON
 import BatonModel
 
 /// Draws the rows as a table whose second column is a time axis.

@@ -9,6 +9,11 @@ import Synchronization
 extension Coordinator: OperatorAPI {
   package func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
     try Self.check(principal)
+    if let order = orders.first(where: { $0.id.hasPrefix(SubmittingLaunch.prefix) }) {
+      throw OperatorError.invalid(
+        "'\(order.id.escapedOnOneLine)' cannot be the id of a submission: ids that begin with "
+          + "'\(SubmittingLaunch.prefix)' belong to submissions that launches make")
+    }
     let submissions = orders.map { order in
       Submission(
         id: order.id, identifier: order.identifier, payload: order.payload,

@@ -54,8 +54,7 @@ extension RPCError {
     case "notPermitted": return OperatorError.notPermitted(message)
     case "unknown": return OperatorError.unknown(message)
     case "overloaded":
-      let pause = metadata[stringValues: ErrorMetadata.retry].first { _ in true }.flatMap { Int64($0) }
-      return OperatorError.overloaded(message, retryAfter: .milliseconds(pause ?? 1000))
+      return OperatorError.overloaded(message, retryAfter: pause ?? .seconds(1))
     case "unavailable": return OperatorError.refused(.unavailable(message))
     default: break
     }
@@ -84,4 +83,9 @@ extension CoordinatorUnreachable {
 extension RPCError {
   /// The code of the `OperatorError` that was translated to this status; `nil` if the status is none.
   var meaningCode: String? { metadata[stringValues: ErrorMetadata.code].first { _ in true } }
+
+  /// How long the caller should wait before it repeats the call; `nil` if the server has not said it.
+  var pause: Duration? {
+    metadata[stringValues: ErrorMetadata.retry].first { _ in true }.flatMap { Int64($0) }.map { .milliseconds($0) }
+  }
 }

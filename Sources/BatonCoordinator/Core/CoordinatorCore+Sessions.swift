@@ -171,7 +171,7 @@ extension CoordinatorCore {
     case .hello: perform([.disconnect(host)])
     // The driver has taken it.
     case .transfers: break
-    case .items, .itemsWanted, .checkpoint, .output, .ended: return false
+    case .items, .itemsWanted, .checkpoint, .output, .ended, .submission: return false
     }
     return true
   }
@@ -200,6 +200,7 @@ extension CoordinatorCore {
   ) -> [[StoreOrder]] {
     var groups: [[StoreOrder]] = []
     var (checkpoints, endings, chunks): ([Checkpoint], [Ending], [OutputChunk]) = ([], [], [])
+    var submissions: [SubmittingLaunch] = []
     for message in messages {
       switch message {
       case .checkpoint(let checkpoint): checkpoints.append(checkpoint)
@@ -209,9 +210,12 @@ extension CoordinatorCore {
       case .itemsWanted(let launch, let start, let count):
         let count = min(count, ItemPage.maximumItems)
         groups.append([.readItems(id, ItemPage(launch: launch, start: start, items: []), count: count, process)])
+      case .submission(let launch, let submission):
+        submissions.append(SubmittingLaunch(launch: launch, submission: submission))
       case .hello, .heartbeat, .conditions, .update, .expiring, .overran, .draining, .transfers: break
       }
     }
+    if !submissions.isEmpty { groups.append([.submit(id, submissions, process)]) }
     if !chunks.isEmpty { groups.append([.appendOutput(id, chunks, process)]) }
     var last: [StoreOrder] = []
     if !endings.isEmpty { last.append(.end(id, endings, process)) }
@@ -256,6 +260,17 @@ extension CoordinatorCore {
     let answer = items.map { ItemPage(launch: page.launch, start: page.start, items: $0) }
     add(.send(id, answer.map { .items($0) } ?? .superseded(page.launch)))
     answered([page.launch], on: host)
+    finishGroup(id, at: now)
+  }
+
+  /// Tells the worker how the submissions of its launches were answered.
+  mutating func submitted(_ answered: [AnsweredLaunch], for id: SessionID, of host: HostName, at now: Now) {
+    for one in answered {
+      let answer = one.answer.map { CoordinatorMessage.submitted(one.launch, name: one.name, $0) }
+      add(.send(id, answer ?? .superseded(one.launch)))
+    }
+    add(.sendReceipt(id))
+    self.answered(answered.map(\.launch), on: host)
     finishGroup(id, at: now)
   }
 

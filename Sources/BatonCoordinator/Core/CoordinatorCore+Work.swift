@@ -38,7 +38,7 @@ extension CoordinatorCore {
       add(.store(.endOverrun(endings, process), after: .zero))
     case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew, .learn,
       .claim, .promote, .findReady, .endOverrun, .note, .noteReports, .noteUses, .grantLease,
-      .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+      .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end, .submit:
       begin(1)
     }
   }
@@ -67,7 +67,7 @@ extension CoordinatorCore {
       return .noteUses(work.uses)
     case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew,
       .learn, .claim, .promote, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .grantLease, .readAssignments,
-      .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+      .appendItems, .readItems, .appendOutput, .checkpoint, .end, .submit:
       return order
     }
   }
@@ -131,6 +131,7 @@ extension CoordinatorCore {
     case .checkpointed(let id, let checkpoints, let answers, let host):
       checkpointed(checkpoints, answers, for: id, of: host, at: now)
     case .ended(let id, let endings, let answers, let host): ended(endings, answers, for: id, of: host, at: now)
+    case .submitted(let id, let answered, let host): submitted(answered, for: id, of: host, at: now)
     }
   }
 
@@ -146,7 +147,7 @@ extension CoordinatorCore {
     tell(.failed(order, error))
     switch order {
     case .appendItems(let id, _, _), .readItems(let id, _, _, _), .appendOutput(let id, _, _),
-      .checkpoint(let id, _, _), .end(let id, _, _):
+      .checkpoint(let id, _, _), .end(let id, _, _), .submit(let id, _, _):
       failedForWorker(id, at: now)
     case .grantLease(let id, _, _), .examine(let id, _, _), .renew(let id, _, _), .readAssignments(let id, _),
       .learn(_, for: let id?):
@@ -176,7 +177,7 @@ extension CoordinatorCore {
     case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew,
       .learn, .findReady,
       .endOverrun, .endLease, .noteExpiry, .note, .noteReports, .noteUses, .grantLease, .readAssignments, .appendItems,
-      .readItems, .appendOutput, .checkpoint, .end:
+      .readItems, .appendOutput, .checkpoint, .end, .submit:
       add(.store(order, after: Self.retryInterval))
     }
   }
@@ -196,7 +197,7 @@ extension CoordinatorCore {
     case .learn, .claim, .findReady, .endOverrun, .endLeaseElsewhere, .noteExpiry, .note, .noteReports, .noteUses,
       .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew, .grantLease, .readAssignments,
       .appendItems, .readItems,
-      .appendOutput, .checkpoint, .end:
+      .appendOutput, .checkpoint, .end, .submit:
       preconditionFailure(
         "the store answered \(order.purpose) with 'moved', which it does not name a lease or duty for")
     }

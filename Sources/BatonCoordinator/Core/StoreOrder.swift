@@ -50,6 +50,8 @@ package enum StoreOrder: Sendable {
   case appendOutput(SessionID, [OutputChunk], WorkerProcess)
   case checkpoint(SessionID, [Checkpoint], WorkerProcess)
   case end(SessionID, [Ending], WorkerProcess)
+  /// Submits what launches wish. The shell carries it out, because the core plans each submission.
+  case submit(SessionID, [SubmittingLaunch], WorkerProcess)
 }
 
 /// An order that was carried out, with the store's answer.
@@ -81,6 +83,7 @@ package enum StoreNews: Sendable {
   case outputAppended(SessionID, of: Set<RequestID>)
   case checkpointed(SessionID, [Checkpoint], [CheckpointAnswer], of: HostName)
   case ended(SessionID, [Ending], [EndingAnswer], of: HostName)
+  case submitted(SessionID, [AnsweredLaunch], of: HostName)
 }
 
 extension StoreOrder {
@@ -149,6 +152,7 @@ extension StoreOrder {
       return .checkpointed(id, checkpoints, answers, of: process.host)
     case .end(let id, let endings, let process):
       return .ended(id, endings, try verbs.end(endings, from: process, at: now), of: process.host)
+    case .submit: preconditionFailure("the shell carries out submissions of launches")
     }
   }
 
@@ -160,7 +164,7 @@ extension StoreOrder {
     case .renew: "giving a store that went backwards another name"
     case .readAssignments(_, let host): "attaching host \(host)"
     case .appendItems(_, _, let process), .readItems(_, _, _, let process), .appendOutput(_, _, let process),
-      .checkpoint(_, _, let process), .end(_, _, let process):
+      .checkpoint(_, _, let process), .end(_, _, let process), .submit(_, _, let process):
       "storing what host \(process.host) says"
     case .claim: "starting launches"
     case .promote: "making requests ready whose time has come"
@@ -181,7 +185,7 @@ extension StoreOrder {
     case .learn, .claim, .promote, .findReady, .endOverrun, .endLease, .endLeaseElsewhere, .noteAway, .noteExpiry,
       .note,
       .noteReports, .noteUses, .beat, .endCoordinator, .readDefinitions, .examine, .grantLease, .readAssignments,
-      .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+      .appendItems, .readItems, .appendOutput, .checkpoint, .end, .submit:
       false
     }
   }
@@ -192,7 +196,7 @@ extension StoreOrder {
     case .learn, .findReady, .readAssignments, .readItems, .readFleet, .readDefinitions, .examine: true
     case .claim, .promote, .endOverrun, .endLease, .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .noteExpiry,
       .note, .noteReports, .noteUses, .grantLease,
-      .renew, .appendItems, .appendOutput, .checkpoint, .end:
+      .renew, .appendItems, .appendOutput, .checkpoint, .end, .submit:
       false
     }
   }
@@ -203,7 +207,7 @@ extension StoreOrder {
     case .learn(_, let id): id
     case .grantLease(let id, _, _), .examine(let id, _, _), .renew(let id, _, _), .readAssignments(let id, _),
       .appendItems(let id, _, _), .readItems(let id, _, _, _),
-      .appendOutput(let id, _, _), .checkpoint(let id, _, _), .end(let id, _, _):
+      .appendOutput(let id, _, _), .checkpoint(let id, _, _), .end(let id, _, _), .submit(let id, _, _):
       id
     case .claim, .promote, .findReady, .endOverrun, .endLease, .endLeaseElsewhere, .noteAway, .noteExpiry, .note,
       .noteReports, .noteUses, .beat, .endCoordinator, .readFleet, .readDefinitions:

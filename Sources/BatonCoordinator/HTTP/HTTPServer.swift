@@ -14,7 +14,7 @@ import Synchronization
 
 extension CoordinatorServer {
   /// An HTTP service: `/healthz` answers while the process runs; `/readyz` answers while the store can be read and
-  /// written and the coordinator is not shutting down. With a gate, pokes can be posted, and `/metrics` shows the
+  /// written and the coordinator is not shutting down. With a gate, the HTTP API is served, and `/metrics` shows the
   /// coordinator's metrics.
   /// - Parameter proof: how callers prove who they are; `nil` on the unencrypted listener.
   func http(
@@ -22,10 +22,11 @@ extension CoordinatorServer {
   ) throws -> some Service {
     let gate = proof.map { Gate(proof: $0, coordinator: coordinator, door: httpDoor) }
     return try HTTPService(
-      listener, door: httpDoor, readiness: { [coordinator] in await coordinator.readiness() }, logger: logger,
-      routes: { [metrics] router in
+      listener, door: httpDoor, largestBody: Self.largestBody,
+      readiness: { [coordinator] in await coordinator.readiness() }, logger: logger,
+      routes: { [metrics, api, httpWaits] router in
         guard let gate else { return }
-        PokeRoute(gate: gate).add(to: router)
+        api?(router, HTTPCalls(gate, mostWaits: httpWaits))
         if let metrics { MetricsRoute(gate: gate, metrics: metrics).add(to: router) }
       }, onListening: onListening)
   }
@@ -47,24 +48,9 @@ struct MetricsRoute: Sendable {
           needed: "needs the scope 'metrics' without patterns", isChange: false)
         return Response(.ok, await metrics.snapshot().prometheusText, type: MetricsSnapshot.prometheusType)
       } catch let error as RPCError {
-        return Response(error.httpStatus, error.message + "\n")
+        let failure = HTTPFailure(error)
+        return Response(HTTPResponse.Status(code: failure.status), failure.message + "\n")
       }
-    }
-  }
-}
-
-extension RPCError {
-  /// The status of HTTP for a call that a gate has refused, or an operator's call that has failed.
-  var httpStatus: HTTPResponse.Status {
-    switch code {
-    case .unauthenticated: .unauthorized
-    case .permissionDenied: .forbidden
-    case .notFound: .notFound
-    case .invalidArgument: .badRequest
-    case .failedPrecondition: .conflict
-    case .resourceExhausted: .tooManyRequests
-    case .unknown: .internalServerError
-    default: .serviceUnavailable
     }
   }
 }

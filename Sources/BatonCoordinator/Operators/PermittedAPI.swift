@@ -103,6 +103,15 @@ struct PermittedAPI: OperatorAPI {
           "'\(definition.pattern)' may not be defined with the credential '\(caller.name)', which is limited to "
             + (caller.limits ?? []).map(\.rawValue).joined(separator: ", ")), "outside of the credential's patterns")
     }
+    for definition in definitions {
+      guard let other = definition.maySubmit?.first(where: { !caller.covers($0) }) else { continue }
+      throw await refuse(
+        "Apply", definition.pattern.rawValue,
+        .notPermitted(
+          "'maySubmit' of '\(definition.pattern)' names '\(other)', which the credential '\(caller.name)' may not submit: "
+            + "it is limited to \((caller.limits ?? []).map(\.rawValue).joined(separator: ", "))"),
+        "maySubmit outside of the credential's patterns")
+    }
     return try await changing("Apply", names) { try await api.apply(definitions) }
   }
 

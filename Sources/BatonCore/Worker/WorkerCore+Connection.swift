@@ -46,6 +46,7 @@ extension WorkerCore {
       return answer(launch) { $0.itemsCommitted(count, isFrozen: isFrozen, end: end) }
     case .committed(let launch, let batch, let end): return answer(launch) { $0.committed(batch, end: end) }
     case .refuse(let launch, let text): return answer(launch) { $0.refused(text) }
+    case .submitted(let launch, let name, let reply): return answer(launch) { $0.submitted(name, reply) }
     case .expire(let launch, let reason): return expire(launch, reason, at: now)
     case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)
     case .receipt(let receipt): return keep(receipt)

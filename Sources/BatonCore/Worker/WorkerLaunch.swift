@@ -61,11 +61,14 @@ package struct Dialogue: Hashable, Sendable {
     case freeze([String], start: Int, isLast: Bool)
     /// Read `count` items from `start` on. The answer is `items`.
     case items(start: Int, count: Int)
+    /// Submit a request. The answer is `submitted`.
+    case submit(LaunchSubmission)
   }
 
   package enum Answer: Hashable, Sendable {
     case done
     case items([String])
+    case submitted(LaunchSubmissionAnswer)
     /// The question was refused; the text says why. `isSuperseded` is `true` if this launch can save nothing more, and
     /// `false` if only this question was refused.
     case refused(String, isSuperseded: Bool)
@@ -226,6 +229,9 @@ extension WorkerLaunch {
     if hasEnded || dialogue.isCutOff { return .refused(Self.isOver, isSuperseded: true) }
     if isSuperseded { return .refused("another launch of this request is live", isSuperseded: true) }
     if case .commit(let commit) = question, let refusal = commit.refusal { return refusal }
+    if case .submit(let submission) = question, let problem = submission.problem {
+      return .refused(problem, isSuperseded: false)
+    }
     dialogue.questions.append(Dialogue.Open(id: id, question: question))
     return nil
   }
@@ -251,6 +257,7 @@ extension WorkerLaunch {
     case .freeze(let items, let start, let isLast):
       .items(ItemPage(launch: key, start: start, items: items, isLast: isLast))
     case .items(let start, let count): .itemsWanted(key, start: start, count: count)
+    case .submit(let submission): .submission(key, submission)
     }
   }
 
@@ -281,6 +288,12 @@ extension WorkerLaunch {
       return []
     }
     return answered(.items(page.items))
+  }
+
+  /// The submission with this name is stored, or was refused.
+  mutating func submitted(_ name: String, _ answer: LaunchSubmissionAnswer) -> [WorkerCore.Effect] {
+    guard case .submission(_, let submission)? = dialogue.unanswered, submission.name == name else { return [] }
+    return answered(.submitted(answer))
   }
 
   /// The store has refused the question that was sent.

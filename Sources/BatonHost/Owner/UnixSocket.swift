@@ -1,6 +1,6 @@
 import BatonBase
 import BatonModel
-import BatonProcess
+package import BatonProcess
 import CBatonHost
 
 /// A stream socket in the file system (unix(7)) that carries lines. `line` and `send` may wait until their deadline, so
@@ -54,6 +54,27 @@ package struct UnixSocket: Sendable {
   package func connect(to path: String) -> Int32 {
     Self.withAddress(path) { connectSocket(descriptor, $0, $1) == 0 ? 0 : errno }
   }
+
+  /// Connects to a path of any length. Returns 0 or an errno.
+  /// - Throws: `SystemError` if the path is too long and its folder cannot be opened.
+  package func connect(toLong path: String) throws -> Int32 {
+    if path.utf8.count <= Self.longestPath { return connect(to: path) }
+    guard let end = path.lastIndex(of: "/") else { return ENAMETOOLONG }
+    return try Self.shortening(path[path.index(after: end)...], in: OpenFolder(at: String(path[...end]))) {
+      connect(to: $0)
+    }
+  }
+
+  /// Calls `body` with a short path of a file in an open folder (proc(5)).
+  package static func shortening<Result>(
+    _ name: some StringProtocol, in folder: OpenFolder, _ body: (String) -> Result
+  ) -> Result {
+    defer { withExtendedLifetime(folder) {} }
+    return body("/proc/self/fd/\(folder.descriptor)/\(name)")
+  }
+
+  /// Lets clients connect. Returns 0 or an errno.
+  package func listen() -> Int32 { listenOnSocket(descriptor) == 0 ? 0 : errno }
 
   /// Accepts the next connection. Returns `nil` if no connection waits.
   package func accept() -> UnixSocket? {
@@ -143,3 +164,4 @@ private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count:
     send(descriptor, bytes, count, 0)
   #endif
 }
+private func listenOnSocket(_ descriptor: Int32) -> Int32 { listen(descriptor, 64) }

@@ -74,6 +74,11 @@ extension Definition {
     try Limits.retries.demand(retry.limit, in: "retry.limit")
     if let maxRunning { try Limits.maxRunning.demand(maxRunning, in: "maxRunning") }
     if let pendingLimit { try Limits.pending.demand(pendingLimit, in: "pendingLimit") }
+    guard let maySubmit else { return }
+    try Limits.submittedPatterns.demand(maySubmit.count, in: "maySubmit")
+    if maySubmit.contains(where: { IdentifierPattern($0.rawValue) == nil }) {
+      throw DefinitionProblem("maySubmit", "must be a list of identifiers, each of which may end with '.*'")
+    }
   }
 
   private func validateTimes() throws(DefinitionProblem) {

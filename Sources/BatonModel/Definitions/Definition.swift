@@ -40,6 +40,9 @@ package struct Definition: Hashable, Sendable, Codable {
   package var retention: Duration?
   /// The least time between the first launches of requests that pokes asked for; `nil` means `defaultPokeSpacing`.
   package var pokeSpacing: Duration?
+  /// The identifiers for which launches of this definition may submit requests: each pattern covers some. `nil` means
+  /// none (contract, row 9).
+  package var maySubmit: [IdentifierPattern]?
   /// What the stock worker runs; `nil` if a worker must have a Swift handler for the identifier.
   package var work: Work?
   /// How a request is divided among several hosts or slots; `nil` if one launch at a time does all of it.

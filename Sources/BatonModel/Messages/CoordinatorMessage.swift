@@ -23,6 +23,8 @@ package enum CoordinatorMessage: Hashable, Sendable {
   /// - Parameter end: the end of the launch's shard now; `nil` if it has no range of units. The next batch does not
   ///   pass it.
   case committed(LaunchKey, batch: Int, end: Int64? = nil)
+  /// Answers the submission of a launch that has this name.
+  indirect case submitted(LaunchKey, name: String, LaunchSubmissionAnswer)
   /// Asks the launch to stop within its closing window.
   case expire(LaunchKey, ExpiryReason)
   /// The launch no longer belongs to this worker, for the reason in the text. The worker stops it, and it can commit

@@ -24,6 +24,8 @@ package enum WorkerMessage: Hashable, Sendable {
   /// free when the process is gone.
   case overran(LaunchKey, ExpiryReason)
   case ended(Ending)
+  /// A launch submits a request.
+  indirect case submission(LaunchKey, LaunchSubmission)
   /// The worker is shutting down: it takes no new launches, and its launches expire.
   case draining
   /// How the host's transfers stand. After each welcome the worker tells all of them again.

@@ -354,6 +354,14 @@ package nonisolated struct Baton_V1_WorkerMessage: Sendable {
     set {kind = .transfers(newValue)}
   }
 
+  package var submission: Baton_V1_LaunchSubmission {
+    get {
+      if case .submission(let v)? = kind {return v}
+      return Baton_V1_LaunchSubmission()
+    }
+    set {kind = .submission(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -369,6 +377,7 @@ package nonisolated struct Baton_V1_WorkerMessage: Sendable {
     case ended(Baton_V1_Ending)
     case draining(Baton_V1_Empty)
     case transfers(Baton_V1_TransferReport)
+    case submission(Baton_V1_LaunchSubmission)
 
   }
 
@@ -544,6 +553,14 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
     set {kind = .transfers(newValue)}
   }
 
+  package var submitted: Baton_V1_LaunchSubmissionAnswer {
+    get {
+      if case .submitted(let v)? = kind {return v}
+      return Baton_V1_LaunchSubmissionAnswer()
+    }
+    set {kind = .submitted(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -563,6 +580,7 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
     case simulate(Baton_V1_SimulatedConditions)
     /// Only to workers that run transfers.
     case transfers(Baton_V1_TransferOrders)
+    case submitted(Baton_V1_LaunchSubmissionAnswer)
 
   }
 
@@ -1306,6 +1324,143 @@ package nonisolated struct Baton_V1_Checkpoint: Sendable {
   fileprivate var _cursor: Data? = nil
   fileprivate var _totalUnits: Int64? = nil
   fileprivate var _subtitle: String? = nil
+}
+
+/// A request that a launch submits.
+package nonisolated struct Baton_V1_LaunchSubmission: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var launch: Baton_V1_LaunchKey {
+    get {_launch ?? Baton_V1_LaunchKey()}
+    set {_launch = newValue}
+  }
+  /// Returns true if `launch` has been explicitly set.
+  package var hasLaunch: Bool {self._launch != nil}
+  /// Clears the value of `launch`. Subsequent reads from it will return its default value.
+  package mutating func clearLaunch() {self._launch = nil}
+
+  /// Names the submission within the request of the launch. The same name gets the same answer.
+  package var name: String = String()
+
+  package var identifier: String = String()
+
+  package var payload: Data {
+    get {_payload ?? Data()}
+    set {_payload = newValue}
+  }
+  /// Returns true if `payload` has been explicitly set.
+  package var hasPayload: Bool {self._payload != nil}
+  /// Clears the value of `payload`. Subsequent reads from it will return its default value.
+  package mutating func clearPayload() {self._payload = nil}
+
+  /// At most one of these two is set. Both are in nanoseconds: a duration, and a date since 1970.
+  package var earliestAfter: Int64 {
+    get {_earliestAfter ?? 0}
+    set {_earliestAfter = newValue}
+  }
+  /// Returns true if `earliestAfter` has been explicitly set.
+  package var hasEarliestAfter: Bool {self._earliestAfter != nil}
+  /// Clears the value of `earliestAfter`. Subsequent reads from it will return its default value.
+  package mutating func clearEarliestAfter() {self._earliestAfter = nil}
+
+  package var earliestAt: Int64 {
+    get {_earliestAt ?? 0}
+    set {_earliestAt = newValue}
+  }
+  /// Returns true if `earliestAt` has been explicitly set.
+  package var hasEarliestAt: Bool {self._earliestAt != nil}
+  /// Clears the value of `earliestAt`. Subsequent reads from it will return its default value.
+  package mutating func clearEarliestAt() {self._earliestAt = nil}
+
+  package var priority: String {
+    get {_priority ?? String()}
+    set {_priority = newValue}
+  }
+  /// Returns true if `priority` has been explicitly set.
+  package var hasPriority: Bool {self._priority != nil}
+  /// Clears the value of `priority`. Subsequent reads from it will return its default value.
+  package mutating func clearPriority() {self._priority = nil}
+
+  /// The span of the submitter (W3C Trace Context).
+  package var traceparent: String {
+    get {_traceparent ?? String()}
+    set {_traceparent = newValue}
+  }
+  /// Returns true if `traceparent` has been explicitly set.
+  package var hasTraceparent: Bool {self._traceparent != nil}
+  /// Clears the value of `traceparent`. Subsequent reads from it will return its default value.
+  package mutating func clearTraceparent() {self._traceparent = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _launch: Baton_V1_LaunchKey? = nil
+  fileprivate var _payload: Data? = nil
+  fileprivate var _earliestAfter: Int64? = nil
+  fileprivate var _earliestAt: Int64? = nil
+  fileprivate var _priority: String? = nil
+  fileprivate var _traceparent: String? = nil
+}
+
+/// The answer to a submission of a launch. Without a code it was accepted.
+package nonisolated struct Baton_V1_LaunchSubmissionAnswer: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var launch: Baton_V1_LaunchKey {
+    get {_launch ?? Baton_V1_LaunchKey()}
+    set {_launch = newValue}
+  }
+  /// Returns true if `launch` has been explicitly set.
+  package var hasLaunch: Bool {self._launch != nil}
+  /// Clears the value of `launch`. Subsequent reads from it will return its default value.
+  package mutating func clearLaunch() {self._launch = nil}
+
+  package var name: String = String()
+
+  package var identifier: String = String()
+
+  package var number: Int64 = 0
+
+  package var state: String = String()
+
+  package var eligibleAt: Int64 = 0
+
+  package var replaced: Bool = false
+
+  /// Set if the submission was refused.
+  package var code: String {
+    get {_code ?? String()}
+    set {_code = newValue}
+  }
+  /// Returns true if `code` has been explicitly set.
+  package var hasCode: Bool {self._code != nil}
+  /// Clears the value of `code`. Subsequent reads from it will return its default value.
+  package mutating func clearCode() {self._code = nil}
+
+  package var message: String {
+    get {_message ?? String()}
+    set {_message = newValue}
+  }
+  /// Returns true if `message` has been explicitly set.
+  package var hasMessage: Bool {self._message != nil}
+  /// Clears the value of `message`. Subsequent reads from it will return its default value.
+  package mutating func clearMessage() {self._message = nil}
+
+  /// The request of the launch had made this submission before.
+  package var isRepeat: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _launch: Baton_V1_LaunchKey? = nil
+  fileprivate var _code: String? = nil
+  fileprivate var _message: String? = nil
 }
 
 package nonisolated struct Baton_V1_Committed: Sendable {
@@ -5516,7 +5671,7 @@ nonisolated extension Baton_V1_WorkerFrame: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_WorkerMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".WorkerMessage"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}heartbeat\0\u{1}conditions\0\u{1}items\0\u{3}items_wanted\0\u{1}checkpoint\0\u{1}update\0\u{1}output\0\u{1}expiring\0\u{1}ended\0\u{1}draining\0\u{1}transfers\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}heartbeat\0\u{1}conditions\0\u{1}items\0\u{3}items_wanted\0\u{1}checkpoint\0\u{1}update\0\u{1}output\0\u{1}expiring\0\u{1}ended\0\u{1}draining\0\u{1}transfers\0\u{1}submission\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5675,6 +5830,19 @@ nonisolated extension Baton_V1_WorkerMessage: SwiftProtobuf.Message, SwiftProtob
           self.kind = .transfers(v)
         }
       }()
+      case 13: try {
+        var v: Baton_V1_LaunchSubmission?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .submission(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .submission(v)
+        }
+      }()
       default: break
       }
     }
@@ -5733,6 +5901,10 @@ nonisolated extension Baton_V1_WorkerMessage: SwiftProtobuf.Message, SwiftProtob
     case .transfers?: try {
       guard case .transfers(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+    }()
+    case .submission?: try {
+      guard case .submission(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
     }()
     case nil: break
     }
@@ -5832,7 +6004,7 @@ nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CoordinatorMessage"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}welcome\0\u{1}refused\0\u{3}heartbeat_answered\0\u{1}definition\0\u{1}launch\0\u{1}items\0\u{3}items_committed\0\u{1}committed\0\u{1}expire\0\u{1}withdraw\0\u{1}refuse\0\u{3}ending_committed\0\u{1}simulate\0\u{1}transfers\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}welcome\0\u{1}refused\0\u{3}heartbeat_answered\0\u{1}definition\0\u{1}launch\0\u{1}items\0\u{3}items_committed\0\u{1}committed\0\u{1}expire\0\u{1}withdraw\0\u{1}refuse\0\u{3}ending_committed\0\u{1}simulate\0\u{1}transfers\0\u{1}submitted\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6012,6 +6184,19 @@ nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftP
           self.kind = .transfers(v)
         }
       }()
+      case 15: try {
+        var v: Baton_V1_LaunchSubmissionAnswer?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .submitted(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .submitted(v)
+        }
+      }()
       default: break
       }
     }
@@ -6078,6 +6263,10 @@ nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftP
     case .transfers?: try {
       guard case .transfers(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+    }()
+    case .submitted?: try {
+      guard case .submitted(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
     }()
     case nil: break
     }
@@ -7170,6 +7359,154 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs.reachesEnd != rhs.reachesEnd {return false}
     if lhs.isEndOnly != rhs.isEndOnly {return false}
     if lhs.transfers != rhs.transfers {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_LaunchSubmission: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".LaunchSubmission"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}name\0\u{1}identifier\0\u{1}payload\0\u{3}earliest_after\0\u{3}earliest_at\0\u{1}priority\0\u{1}traceparent\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._launch) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self._payload) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._earliestAfter) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self._earliestAt) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._priority) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self._traceparent) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._launch {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
+    }
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 3)
+    }
+    try { if let v = self._payload {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._earliestAfter {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._earliestAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._priority {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._traceparent {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 8)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_LaunchSubmission, rhs: Baton_V1_LaunchSubmission) -> Bool {
+    if lhs._launch != rhs._launch {return false}
+    if lhs.name != rhs.name {return false}
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._payload != rhs._payload {return false}
+    if lhs._earliestAfter != rhs._earliestAfter {return false}
+    if lhs._earliestAt != rhs._earliestAt {return false}
+    if lhs._priority != rhs._priority {return false}
+    if lhs._traceparent != rhs._traceparent {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_LaunchSubmissionAnswer: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".LaunchSubmissionAnswer"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}name\0\u{1}identifier\0\u{1}number\0\u{1}state\0\u{3}eligible_at\0\u{1}replaced\0\u{1}code\0\u{1}message\0\u{3}is_repeat\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._launch) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.state) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.eligibleAt) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.replaced) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self._code) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self._message) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.isRepeat) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._launch {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
+    }
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 3)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 4)
+    }
+    if !self.state.isEmpty {
+      try visitor.visitSingularStringField(value: self.state, fieldNumber: 5)
+    }
+    if self.eligibleAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.eligibleAt, fieldNumber: 6)
+    }
+    if self.replaced != false {
+      try visitor.visitSingularBoolField(value: self.replaced, fieldNumber: 7)
+    }
+    try { if let v = self._code {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._message {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 9)
+    } }()
+    if self.isRepeat != false {
+      try visitor.visitSingularBoolField(value: self.isRepeat, fieldNumber: 10)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_LaunchSubmissionAnswer, rhs: Baton_V1_LaunchSubmissionAnswer) -> Bool {
+    if lhs._launch != rhs._launch {return false}
+    if lhs.name != rhs.name {return false}
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs.eligibleAt != rhs.eligibleAt {return false}
+    if lhs.replaced != rhs.replaced {return false}
+    if lhs._code != rhs._code {return false}
+    if lhs._message != rhs._message {return false}
+    if lhs.isRepeat != rhs.isRepeat {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

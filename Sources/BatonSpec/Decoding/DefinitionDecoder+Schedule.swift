@@ -14,6 +14,31 @@ extension DefinitionDecoder {
     definition.retry = retry(fields["retry"]) ?? definition.retry
     definition.maxRunning = integer(fields["maxRunning"], in: Definition.Limits.maxRunning)
     definition.pendingLimit = integer(fields["pendingLimit"], in: Definition.Limits.pending)
+    definition.maySubmit = patterns(fields["maySubmit"])
+  }
+
+  /// The identifiers that launches may submit; `nil` if there are none.
+  private mutating func patterns(_ field: Field?) -> [IdentifierPattern]? {
+    let example = "a list of identifiers such as [com.example.report, com.example.export.*]"
+    guard let field, let nodes = list(field, example) else { return nil }
+    guard Definition.Limits.submittedPatterns.contains(nodes.count) else {
+      return refused(field, "a list of 1 to \(Definition.Limits.submittedPatterns.upperBound) identifiers")
+    }
+    var patterns: [IdentifierPattern] = []
+    for node in nodes {
+      guard let text = literal(node, label: "a value of \(field.label)") else { continue }
+      guard let pattern = IdentifierPattern(text) else {
+        report.error(
+          "\(quoted(text)) in \(field.label) is no identifier, nor one followed by '.*', such as com.example.report",
+          at: node.position)
+        continue
+      }
+      if patterns.contains(pattern) {
+        report.error("\(field.label) has \(quoted(text)) twice; remove one of them", at: node.position)
+      }
+      patterns.append(pattern)
+    }
+    return patterns
   }
 
   private mutating func priority(_ field: Field?) -> Priority? {

@@ -26,7 +26,7 @@ enum Level: String, CaseIterable {
         "budget", "closingWindow",
         "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit", "allowFrequent",
         "earliestBeginDate",
-        "repeat", "pokeSpacing", "work",
+        "repeat", "pokeSpacing", "maySubmit", "work",
       ]
     case .gpu: ["count", "memory"]
     case .preferredLabel: ["value", "weight"]

@@ -88,6 +88,7 @@ private struct FieldWriter {
     }
     add("repeat", definition.repeatEvery.map { every in mapping { $0.add("every", every) } })
     add("pokeSpacing", definition.pokeSpacing)
+    add("maySubmit", definition.maySubmit.map { .list($0.map { .text($0.rawValue) }) })
   }
 
   // MARK: Mappings

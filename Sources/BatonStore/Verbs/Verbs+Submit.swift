@@ -234,7 +234,7 @@ extension SubmissionAnswer {
 extension Refusal {
   /// The refusal of an id that was used for another identifier. Repeating the earlier answer would silently drop this
   /// submission.
-  fileprivate static func usedID(_ id: String) -> Refusal {
+  package static func usedID(_ id: String) -> Refusal {
     .unavailable(
       "the id '\(id)' was already used for a submission of another identifier: use a new id for each submission")
   }

@@ -95,6 +95,11 @@ package enum WireLimits {
   package static let requestItemBytes = WireLimit(
     "items of a request, in bytes", ItemPage.maximumTotalBytes, .bytes, failsLaunch)
 
+  package static let launchSubmission = WireLimit(
+    "name of a launch's submission", LaunchSubmission.longestName, .bytes, closes)
+  package static let launchPayload = WireLimit(
+    "payload of a launch's submission", Submission.maximumPayloadBytes, .bytes, closes)
+
   // MARK: Transfers
 
   package static let transfers = WireLimit("transfers that a launch adds with one checkpoint", 1000, .count, closes)
@@ -125,7 +130,7 @@ package enum WireLimits {
     labelName, labelValue,
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
-    requestItemBytes,
+    requestItemBytes, launchSubmission, launchPayload,
     transfers, transfer, transferStatuses, principal, submissionID, payload, submissions, definitions, states,
     hostArgument,
     hostTerms, comparedDefinitions,

@@ -19,6 +19,7 @@ extension WorkerMessage {
     case .overran(let launch, let reason): .overran(launch, reason.heldToLimits)
     case .ended(let ending): .ended(ending.heldToLimits)
     case .transfers(let report): .transfers(report.heldToLimits)
+    case .submission(let launch, let submission): .submission(launch, try submission.heldToLimits())
     case .heartbeat, .draining: self
     }
   }
@@ -155,6 +156,25 @@ extension Checkpoint {
     checkpoint.completedUnits = completedUnits.heldToUnits
     checkpoint.totalUnits = totalUnits?.heldToUnits
     return checkpoint
+  }
+}
+
+extension LaunchSubmission {
+  fileprivate func heldToLimits() throws(WireError) -> LaunchSubmission {
+    try WireLimits.launchSubmission.check(name: name)
+    if name.isEmpty { throw WireError("the name of a launch's submission is empty") }
+    try WireLimits.launchPayload.check(payload?.count ?? 0)
+    var submission = self
+    switch earliestBeginDate {
+    case .afterSubmission(let delay):
+      submission.earliestBeginDate = .afterSubmission(min(max(delay, .zero), WireLimits.longest))
+    case .at(let date):
+      guard date.nanoseconds >= 0, Definition.Limits.datesInSeconds.contains(date.nanoseconds / 1_000_000_000) else {
+        throw WireError("the earliest date of a launch's submission is not between 1970 and 2260")
+      }
+    case nil: break
+    }
+    return submission
   }
 }
 

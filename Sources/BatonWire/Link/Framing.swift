@@ -53,6 +53,7 @@ extension WorkerMessage {
     case .hello(let hello): 1024 + hello.running.count * 24
     case .ended(let ending): if case .failed(let text) = ending.outcome { 64 + text.utf8.count } else { 64 }
     case .transfers(let report): 64 + report.statuses.count * 1024
+    case .submission(_, let submission): 1024 + (submission.payload?.count ?? 0)
     case .heartbeat, .conditions, .itemsWanted, .update, .expiring, .overran, .draining: 256
     }
   }
@@ -67,6 +68,7 @@ extension CoordinatorMessage {
     case .items(let page): page.approximateBytes
     case .definition, .unusableDefinition: 64 << 10
     case .transfers(let orders): 64 + orders.count * 1024
+    case .submitted: 4096
     case .welcome, .refused, .heartbeatAnswered, .itemsCommitted, .committed, .expire, .withdraw, .refuse,
       .endingCommitted, .receipt, .simulate:
       64

@@ -50,6 +50,7 @@ extension CoordinatorMessage {
     case .receipt: return nil
     case .transfers(let orders): proto.transfers = .with { $0.orders = orders.map(\.wire) }
     case .simulate(let overrides, let lasting): proto.simulate = overrides.proto(lasting: lasting)
+    case .submitted(let launch, let name, let answer): proto.submitted = answer.proto(of: launch, name)
     }
     return proto
   }
@@ -75,6 +76,8 @@ extension CoordinatorMessage {
     case .endingCommitted(let launch): self = .endingCommitted(LaunchKey(launch))
     case .simulate(let message):
       self = .simulate(try ConditionOverrides(message.overrides), lasting: .nanoseconds(message.lasting))
+    case .submitted(let message):
+      self = .submitted(LaunchKey(message.launch), name: message.name, try LaunchSubmissionAnswer(message))
     case .transfers(let message): self = .transfers(try message.orders.map { try TransferOrder(wire: $0) })
     case nil: throw WireError("a coordinator's message of an unknown kind: is the coordinator newer than this worker?")
     }

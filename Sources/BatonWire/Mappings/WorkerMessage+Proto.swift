@@ -36,6 +36,7 @@ extension WorkerMessage {
     case .ended(let ending): proto.ended = ending.proto
     case .draining: proto.draining = Baton_V1_Empty()
     case .transfers(let report): proto.transfers = report.proto
+    case .submission(let launch, let submission): proto.submission = submission.proto(of: launch)
     }
     return proto
   }
@@ -57,6 +58,7 @@ extension WorkerMessage {
     case .ended(let ending): self = .ended(try Ending(ending))
     case .draining: self = .draining
     case .transfers(let report): self = .transfers(try TransferReport(report))
+    case .submission(let message): self = .submission(LaunchKey(message.launch), try LaunchSubmission(message))
     case nil: throw WireError("a worker's message of an unknown kind: is the worker newer than this coordinator?")
     }
   }

@@ -37,7 +37,8 @@ struct CommandEnvironment: Sendable {
 
   init(
     worker: [String: String], work: Work, assignment: Assignment, gpus: [String] = [], host: HostName,
-    folder: LaunchFolder, user: CommandUser? = nil, shards: Int? = nil, hasTransfers: Bool = false
+    folder: LaunchFolder, user: CommandUser? = nil, shards: Int? = nil, hasTransfers: Bool = false,
+    maySubmit: Bool = false
   ) {
     values = worker.filter { variable in
       ["PATH", "HOME"].contains(variable.key)
@@ -60,6 +61,7 @@ struct CommandEnvironment: Sendable {
     if let shards { values["BATON_SHARDS"] = String(shards) }
     if !gpus.isEmpty { values["BATON_GPUS"] = gpus.joined(separator: ",") }
     if hasTransfers { values["BATON_TRANSFERS"] = folder.transfersFile }
+    if maySubmit { values[SubmissionSocketClient.variable] = folder.submissionSocket }
     values["BATON_PAYLOAD_FILE"] = folder.payloadFile(of: assignment)
     values["BATON_CHECKPOINT_FILE"] = folder.checkpointFile(of: assignment)
     values[ProcessMarker.variable] = folder.expiryFile

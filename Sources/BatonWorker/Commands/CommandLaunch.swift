@@ -20,6 +20,8 @@ struct CommandLaunch: Sendable {
   /// What the command is fenced in with; `nil` if nothing is limited.
   let fence: Fence?
   let secrets: CommandSecrets
+  /// Where the command submits; `nil` if it may submit nothing.
+  let submissions: SubmissionSocket?
   /// The definition's command as the program gets it: with the value of the wildcard filled in, and `${` in place of
   /// each `$${`.
   let command: [String]
@@ -45,10 +47,12 @@ struct CommandLaunch: Sendable {
       try folder.write(
         assignment.transfers, links: runner.confinement.level != nil, below: runner.folders.data)
     }
+    let maySubmit = runner.definition.maySubmit != nil
+    submissions = maySubmit ? try SubmissionSocket(in: folder, for: user) : nil
     environment = CommandEnvironment(
       worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, gpus: runner.gpus,
       host: runner.host, folder: folder, user: user, shards: runner.definition.spread?.shards,
-      hasTransfers: hasTransfers)
+      hasTransfers: hasTransfers, maySubmit: maySubmit)
     command = try runner.command()
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),
@@ -62,8 +66,21 @@ struct CommandLaunch: Sendable {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  /// Does the rest of the request's work.
+  /// Does the rest of the request's work, and takes the submissions of the command meanwhile.
   func work() async throws {
+    guard let submissions else { return try await run() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await submissions.serve { try await submit($0) } }
+      defer { group.cancelAll() }
+      try await run()
+    }
+  }
+
+  private func submit(_ request: SubmissionRequest) async throws -> AcceptedSubmission {
+    try await runtime.submit(request.submission(batch: work.items == nil ? nil : runtime.progress.batches))
+  }
+
+  private func run() async throws {
     if let items = work.items {
       try await runBatches(of: items)
     } else {

@@ -1,4 +1,5 @@
 import BatonBase
+import BatonHost
 import BatonModel
 import BatonProcess
 
@@ -65,6 +66,25 @@ struct LaunchFolder: Sendable {
     return place
   }
 
+  /// The value of `BATON_SUBMIT_SOCKET`.
+  var submissionSocket: String { "\(path)/\(Self.socketName)" }
+
+  /// Makes the socket for submissions, on which only `user` and the worker's user can connect.
+  func listen(for user: CommandUser?) throws -> UnixSocket {
+    guard let socket = UnixSocket.make() else { throw SystemCall.failure("cannot make a socket for", submissionSocket) }
+    let problem = UnixSocket.shortening(Self.socketName, in: folder) { place in
+      let problem = socket.bind(to: place)
+      if problem != 0 { return problem }
+      return chmod(place, 0o600) == 0 ? socket.listen() : errno
+    }
+    guard problem == 0 else {
+      throw SystemError(
+        .failed, "cannot listen on \(submissionSocket): \(SystemCall.explanation(of: problem))", cause: problem)
+    }
+    if let user { try folder.give(Self.socketName, to: user.id, user.group) }
+    return socket
+  }
+
   /// Writes the file with the items of a batch. It replaces the file of the batch before.
   func writeItems(_ bytes: [UInt8]) throws { try folder.write(bytes, to: Self.itemsName, reader: reader) }
 
@@ -84,7 +104,7 @@ struct LaunchFolder: Sendable {
   var empty: String { "\(path)/\(Self.emptyName)" }
 
   private static let (itemsName, temporaryName, emptyName) = ("items", "tmp", "work")
-  private static let transfersName = "transfers.json"
+  private static let (transfersName, socketName) = ("transfers.json", "submit.sock")
 
   /// Removes the folder and everything that commands put into it. A folder that cannot be removed is tried again when a
   /// worker starts. This runs on a thread of its own, because some file systems take milliseconds for each folder.
@@ -94,7 +114,9 @@ struct LaunchFolder: Sendable {
 
   /// Removes the files that Baton made, and the folder. Returns `false` if commands have left other files.
   private func removeOwn() -> Bool {
-    for file in ["payload", "checkpoint.json", Self.itemsName, Self.transfersName, ProcessMarker.fileName] {
+    for file in [
+      "payload", "checkpoint.json", Self.itemsName, Self.transfersName, Self.socketName, ProcessMarker.fileName,
+    ] {
       guard folder.removeFile(file) else { return false }
     }
     return [Self.temporaryName, Self.emptyName].allSatisfy(folder.removeEmptyFolder) && rmdir(path) == 0

@@ -11,7 +11,7 @@ import Synchronization
 final class ActiveLaunch: CommandRuntime {
   private struct State {
     /// The handlers that wait for an answer, by the id of the question.
-    var continuations: [Int: CheckedContinuation<[String], any Error>] = [:]
+    var continuations: [Int: CheckedContinuation<Dialogue.Answer, any Error>] = [:]
     var lastQuestion = 0
     /// The output that has not been sent yet.
     var output: [UInt8] = []
@@ -67,7 +67,14 @@ final class ActiveLaunch: CommandRuntime {
   }
 
   func items(start: Int, count: Int) async throws -> [String] {
-    try await askUntilCancelled(.items(start: start, count: count))
+    guard case .items(let items) = try await askUntilCancelled(.items(start: start, count: count)) else { return [] }
+    return items
+  }
+
+  /// Submits a request. Cancellation does not interrupt it, so that a handler can submit within the closing window.
+  func submit(_ submission: LaunchSubmission) async throws -> AcceptedSubmission {
+    let id = nextQuestion()
+    return try await withCheckedThrowingContinuation { ask(.submit(submission), id, $0) }.submitted()
   }
 
   func conclude(_ result: RefreshResult) { worker.state.withLock { $0.core.conclude(key, result) } }
@@ -110,8 +117,7 @@ final class ActiveLaunch: CommandRuntime {
   func answered(_ id: Int, _ answer: Dialogue.Answer) {
     let continuation = take(id)
     switch answer {
-    case .done: continuation?.resume(returning: [])
-    case .items(let items): continuation?.resume(returning: items)
+    case .done, .items, .submitted: continuation?.resume(returning: answer)
     case .refused(let text, let isSuperseded):
       continuation?.resume(throwing: HandlerError(isSuperseded ? .superseded : .checkpointRefused, text))
     }
@@ -121,7 +127,7 @@ final class ActiveLaunch: CommandRuntime {
 
   /// Asks a question, and throws `CancellationError` when the launch expires: the answer would be useless, and while
   /// the coordinator is away it might come after the deadline.
-  private func askUntilCancelled(_ question: Dialogue.Question) async throws -> [String] {
+  private func askUntilCancelled(_ question: Dialogue.Question) async throws -> Dialogue.Answer {
     let id = nextQuestion()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -141,7 +147,9 @@ final class ActiveLaunch: CommandRuntime {
     }
   }
 
-  private func ask(_ question: Dialogue.Question, _ id: Int, _ continuation: CheckedContinuation<[String], any Error>) {
+  private func ask(
+    _ question: Dialogue.Question, _ id: Int, _ continuation: CheckedContinuation<Dialogue.Answer, any Error>
+  ) {
     state.withLock { $0.continuations[id] = continuation }
     worker.decide(for: self) { $0.ask(key, question, id: id) }
   }
@@ -152,7 +160,7 @@ final class ActiveLaunch: CommandRuntime {
     continuation.resume(throwing: CancellationError())
   }
 
-  private func take(_ id: Int) -> CheckedContinuation<[String], any Error>? {
+  private func take(_ id: Int) -> CheckedContinuation<Dialogue.Answer, any Error>? {
     state.withLock { $0.continuations.removeValue(forKey: id) }
   }
 }

@@ -12,6 +12,8 @@ struct TracedRuntime: CommandRuntime {
   var shard: Shard? { runtime.shard }
   var traceparent: String? { run.traceparent }
 
+  var submitterSpan: TraceContext? { run.traceparent.flatMap { TraceContext(traceparent: $0) } }
+
   func commit(_ commit: Commit) async throws {
     try await runtime.commit(commit)
     if !commit.isEndOnly { run.committed(bytes: commit.cursor?.count) }
@@ -24,6 +26,10 @@ struct TracedRuntime: CommandRuntime {
   }
 
   func items(start: Int, count: Int) async throws -> [String] { try await runtime.items(start: start, count: count) }
+
+  func submit(_ submission: LaunchSubmission) async throws -> AcceptedSubmission {
+    try await runtime.submit(submission)
+  }
 
   func output(_ bytes: [UInt8]) { runtime.output(bytes) }
 

@@ -1,3 +1,4 @@
+import BatonAPI
 import BatonBase
 import BatonCommands
 import BatonCoordinator
@@ -189,6 +190,7 @@ struct CoordinatorSetup {
     return try CoordinatorServer(
       coordinator: coordinator, identities: identities, addresses: addresses, token: token,
       ownCertificate: try ownCertificate.map(OwnCertificate.init), metrics: metrics,
+      api: HTTPAPI.serve,
       dataFolder: URL(fileURLWithPath: dataFolder).path, logger: logger
     ) { bound in
       let others = [

@@ -4,10 +4,12 @@ import BatonCoordinator
 import BatonExporter
 import BatonIdentity
 import BatonModel
+import BatonProcess
 import BatonSettings
 import BatonStore
 import BatonTelemetry
 import BatonWire
+import BatonWorker
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -35,6 +37,24 @@ struct LiveBackend: Backend {
       if let login { return try await connect(endpoint, login, begin) }
       return try await connect(endpoint, tokenFile: target.tokenFile, begin)
     }
+  }
+
+  func submit(
+    _ submission: LaunchSubmission, name: String?, throughSocket path: String
+  ) async throws -> (SubmissionResult, isRepeat: Bool) {
+    let reply: SubmissionReply
+    do {
+      reply = try await SubmissionSocketClient(path: path).submit(submission, name: name)
+    } catch let error as SystemError {
+      throw CommandFailure(.unavailable, "\(error)")
+    }
+    guard reply.code == nil, let identifier = reply.identifier.flatMap(JobIdentifier.init), let number = reply.number,
+      let state = reply.state.flatMap(RequestState.init)
+    else { return (.refused(code: reply.code ?? "unavailable", message: reply.message ?? "no answer"), false) }
+    let receipt = SubmissionReceipt(
+      request: RequestID(0), identifier: identifier, number: number, state: state,
+      eligibleAt: Timestamp(nanoseconds: reply.eligibleAt ?? 0), replaced: reply.replaced ?? false)
+    return (.accepted(receipt, traceID: "", warning: nil), reply.isRepeat ?? false)
   }
 
   /// Where a coordinator serves that another one has named.

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import BatonCommands
+@testable import BatonJSON
 
 /// `baton trace`, from its arguments to its output.
 @Suite struct TraceCommandTests {

@@ -2,6 +2,7 @@ import BatonModel
 import BatonTelemetry
 
 @testable import BatonCommands
+@testable import BatonJSON
 
 /// Traces as a coordinator answers them, with times in seconds since the submission. The request of
 /// `com.example.report` was submitted at 05:30.

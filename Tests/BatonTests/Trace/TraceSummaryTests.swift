@@ -3,6 +3,7 @@ import BatonTelemetry
 import Testing
 
 @testable import BatonCommands
+@testable import BatonJSON
 
 /// Where the time of a request went.
 @Suite struct TraceSummaryTests {

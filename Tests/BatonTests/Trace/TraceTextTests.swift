@@ -3,6 +3,7 @@ import BatonTelemetry
 import Testing
 
 @testable import BatonCommands
+@testable import BatonJSON
 
 /// What `baton trace` prints for people.
 @Suite struct TraceTextTests {

@@ -38,14 +38,15 @@ import Testing
   /// The limits of which another test sends one more: of a worker's messages the ones that are cut here, a frame in
   /// MessageFuzzTests, the items of a request in the stores' conformance suite; of operators' calls all of them in
   /// OperatorLimitTests, but for the place of a store in MessageFuzzTests; of transfers all of them in
-  /// TransferLimitTests.
+  /// TransferLimitTests; of a launch's submissions below.
   private static let elsewhere = [
     WireLimits.readingText, WireLimits.text, WireLimits.textBytes, WireLimits.failure, WireLimits.detail,
     WireLimits.output, WireLimits.item, WireLimits.frame, WireLimits.pageItems, WireLimits.requestItems,
     WireLimits.requestItemBytes, WireLimits.principal, WireLimits.submissionID, WireLimits.payload,
     WireLimits.submissions, WireLimits.definitions, WireLimits.states, WireLimits.hostArgument, WireLimits.hostNumber,
     WireLimits.hostTerms, WireLimits.comparedDefinitions, WireLimits.storePlace, WireLimits.certificate,
-    WireLimits.transfers, WireLimits.transfer, WireLimits.transferStatuses,
+    WireLimits.transfers, WireLimits.transfer, WireLimits.transferStatuses, WireLimits.launchSubmission,
+    WireLimits.launchPayload,
   ]
 
   @Test(.refuses(25)) func `every limit is in the table, and a test sends one more of it`() throws {
@@ -54,6 +55,27 @@ import Testing
     let declared = try String(contentsOf: source, encoding: .utf8).matches(of: /static let \w+ = WireLimit\(/).count
     #expect(declared > 30 && declared == WireLimits.all.count)
     #expect(Set(HelloLimits.all + Self.elsewhere) == Set(WireLimits.all))
+  }
+
+  @Test(.refuses(25)) func `a submission of a launch is held to its limits, and its date is brought into range`() throws
+  {
+    let identifier = JobIdentifier("com.example.report")!
+    let most = LaunchSubmission(
+      name: String(repeating: "n", count: WireLimits.launchSubmission.most), identifier: identifier,
+      payload: [UInt8](repeating: 0, count: WireLimits.launchPayload.most))
+    #expect(
+      try WorkerMessage.submission(Self.launch, most).heldToLimits() == .submission(Self.launch, most))
+    var (longer, larger, nameless, late, long) = (most, most, most, most, most)
+    longer.name += "n"
+    larger.payload?.append(0)
+    nameless.name = ""
+    late.earliestBeginDate = .at(Timestamp(nanoseconds: .min))
+    for bad in [longer, larger, nameless, late] {
+      #expect(throws: WireError.self) { try WorkerMessage.submission(Self.launch, bad).heldToLimits() }
+    }
+    long.earliestBeginDate = .afterSubmission(.seconds(1 << 40))
+    guard case .submission(_, let held) = try WorkerMessage.submission(Self.launch, long).heldToLimits() else { return }
+    #expect(held.earliestBeginDate == .afterSubmission(WireLimits.longest))
   }
 
   @Test(.refuses(25)) func `the detail of an expiry and the output of a launch are cut at their limits`() throws {

@@ -104,7 +104,7 @@ extension Draw {
 }
 
 extension Draw {
-  static let workerKinds = 0...11
+  static let workerKinds = 0...12
 
   mutating func workerMessage(_ kind: Int) -> WorkerMessage {
     switch kind {
@@ -138,11 +138,12 @@ extension Draw {
           launch: launch(), outcome: outcome(), isGraceful: flag(), result: maybe { $0.one(of: RefreshResult.allCases) }
         ))
     case 10: .overran(launch(), reason())
+    case 12: .submission(launch(), submission())
     default: .draining
     }
   }
 
-  static let coordinatorKinds = 0...13
+  static let coordinatorKinds = 0...14
 
   mutating func coordinatorMessage(_ kind: Int) -> CoordinatorMessage {
     switch kind {
@@ -158,9 +159,29 @@ extension Draw {
     case 9: .withdraw(launch(), text())
     case 10: .refuse(launch(), text())
     case 12: .receipt(receipt())
+    case 14: .submitted(launch(), name: word(), submissionAnswer())
     case 11: .simulate(overrides(), lasting: seconds())
     default: .endingCommitted(launch())
     }
+  }
+
+  private mutating func submission() -> LaunchSubmission {
+    LaunchSubmission(
+      name: word(), identifier: identifier(), payload: maybe { $0.bytes($0.number(0...9)) },
+      earliestBeginDate: maybe {
+        $0.flag()
+          ? .afterSubmission(.milliseconds($0.number(0...1 << 30)))
+          : .at(Timestamp(nanoseconds: Int64($0.number(0...1 << 60))))
+      }, priority: maybe { $0.one(of: Priority.allCases) }, parent: maybe { $0.trace() })
+  }
+
+  private mutating func submissionAnswer() -> LaunchSubmissionAnswer {
+    flag()
+      ? .refused(code: word(), message: text())
+      : .accepted(
+        AcceptedSubmission(
+          identifier: identifier(), number: Int(wide()), state: one(of: RequestState.allCases),
+          eligibleAt: Timestamp(nanoseconds: wide()), replaced: flag(), isRepeat: flag()))
   }
 
   mutating func receipt() -> Receipt { Receipt(store: text(), tenure: wide(), sequence: wide()) }
@@ -215,6 +236,7 @@ extension Draw {
     definition.stallAfter = maybe { .milliseconds($0.number(1_000...86_400_000)) }
     definition.dailyAllowance = maybe { .milliseconds($0.number(1_000...86_400_000)) }
     definition.pokeSpacing = maybe { .milliseconds($0.number(0...86_400_000)) }
+    definition.maySubmit = maybe { [$0.pattern()] }
     definition.work = maybe { $0.work() }
     return definition
   }

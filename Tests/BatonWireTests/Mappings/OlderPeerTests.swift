@@ -49,7 +49,8 @@ import Testing
   @Test func `a worker of version 0.1.0 understands every message that it is sent`() throws {
     var draw = Draw(seed: 5)
     let known: Set<Int> = Set(1...13)
-    for kind in Draw.coordinatorKinds {
+    // The answer to a submission of a launch, which such a worker does not make, is of kind 14.
+    for kind in Draw.coordinatorKinds where kind != 14 {
       for frame in try Framing.frames([draw.coordinatorMessage(kind), .receipt(draw.receipt())]) {
         for message in frame.messages {
           let bytes: [UInt8] = try message.serializedBytes()

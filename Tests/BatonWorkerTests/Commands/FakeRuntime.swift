@@ -16,6 +16,8 @@ final class FakeRuntime: CommandRuntime {
     var outputBytes = 0
     var pages: [Int] = []
     var result: RefreshResult?
+    var submissions: [LaunchSubmission] = []
+    var refusal: HandlerError?
     var watchers: [(condition: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
@@ -66,6 +68,20 @@ final class FakeRuntime: CommandRuntime {
 
   func items(start: Int, count: Int) async throws -> [String] {
     state.withLock { Array($0.items[start..<(start + count)]) }
+  }
+
+  var submissions: [LaunchSubmission] { state.withLock { $0.submissions } }
+
+  /// Lets every later submission be refused.
+  func refuse(_ error: HandlerError) { change { $0.refusal = error } }
+
+  func submit(_ submission: LaunchSubmission) async throws -> AcceptedSubmission {
+    if let refusal = state.withLock({ $0.refusal }) { throw refusal }
+    let isRepeat = submissions.contains { $0.name == submission.name }
+    if !isRepeat { change { $0.submissions.append(submission) } }
+    return AcceptedSubmission(
+      identifier: submission.identifier, number: 7, state: .ready, eligibleAt: Timestamp(nanoseconds: 5),
+      replaced: false, isRepeat: isRepeat)
   }
 
   func output(_ bytes: [UInt8]) {

@@ -42,6 +42,48 @@ import Testing
     #expect(bench.reconnects() == [])
   }
 
+  static let submission = LaunchSubmission(name: "next", identifier: JobIdentifier("com.example.next")!)
+  static let accepted = LaunchSubmissionAnswer.accepted(
+    AcceptedSubmission(
+      identifier: submission.identifier, number: 2, state: .ready, eligibleAt: Timestamp(nanoseconds: 0),
+      replaced: false, isRepeat: false))
+
+  @Test func `a submission is repeated after each welcome until its own answer comes`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    let message = WorkerMessage.submission(key(1), Self.submission)
+    #expect(bench.core.ask(key(1), .submit(Self.submission), id: 1) == [.send(message)])
+    #expect(bench.reconnects() == [.send(message)])
+    for other: CoordinatorMessage in [
+      .submitted(key(1), name: "other", Self.accepted), .submitted(key(2), name: "next", Self.accepted),
+      .committed(key(1), batch: 0),
+    ] {
+      #expect(bench.hears(other) == [])
+    }
+    #expect(
+      bench.hears(.submitted(key(1), name: "next", Self.accepted))
+        == [.answered(key(1), question: 1, .submitted(Self.accepted))])
+    #expect(bench.reconnects() == [])
+  }
+
+  @Test func `a submission that no coordinator would take is refused here`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    for name in ["", String(repeating: "n", count: 256), "a\nb"] {
+      var submission = Self.submission
+      submission.name = name
+      let effects = bench.core.ask(key(1), .submit(submission), id: 1)
+      guard case .answered(_, 1, .refused(let text, false))? = effects.first else {
+        Issue.record("\(name) was not refused: \(effects)")
+        continue
+      }
+      #expect(text.contains("1 to 255 bytes"))
+    }
+    var large = Self.submission
+    large.payload = [UInt8](repeating: 0, count: Submission.maximumPayloadBytes + 1)
+    #expect(bench.core.ask(key(1), .submit(large), id: 1) != [.send(.submission(key(1), large))])
+  }
+
   @Test func `what is asked between hello and welcome is sent once`() {
     var bench = Bench.welcomed()
     bench.starts()

@@ -130,6 +130,26 @@ import Testing
     #expect(station.launch.progress.batches == 1)
   }
 
+  @Test func `a submission is not cut short, and a refusal says its code`() async throws {
+    let station = try Station()
+    let submission = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await station.launch.submit(QuestionTests.submission)
+    }
+    #expect(try await station.said() == [.submission(key(1), QuestionTests.submission)])
+    station.answers(.submitted(key(1), name: "next", QuestionTests.accepted))
+    #expect(try await submission.value.number == 2)
+
+    let refused = Task { try await station.launch.submit(QuestionTests.submission) }
+    #expect(try await station.said().count == 1)
+    station.answers(
+      .submitted(key(1), name: "next", .refused(code: "tooManyPendingTaskRequests", message: "3 wait")))
+    let error = await #expect(throws: HandlerError.self) { try await refused.value }
+    #expect(error?.code == .submissionRefused)
+    #expect(error?.refusal == .tooManyPendingTaskRequests)
+    #expect(error?.message == "3 wait")
+  }
+
   @Test func `a question that waits for its turn and is cancelled is never asked`() async throws {
     let station = try Station()
     async let commit: Void = station.launch.commit(Self.commit)

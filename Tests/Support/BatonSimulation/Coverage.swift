@@ -67,7 +67,7 @@ extension World {
       for answer in answers { count(.order, "checkpoint \(Self.name(of: answer))") }
     case .claimed, .learned, .promoted, .foundReady, .expiryNoted, .noted, .reportsNoted, .usesNoted, .leaseGranted,
       .awayNoted, .beaten, .coordinatorEnded, .fleetRead, .definitionsRead, .examined, .renewed, .assignmentsRead,
-      .itemsAppended, .itemsRead, .outputAppended:
+      .itemsAppended, .itemsRead, .outputAppended, .submitted:
       break
     }
   }

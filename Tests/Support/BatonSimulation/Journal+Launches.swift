@@ -265,6 +265,11 @@ extension Journal {
       try expect(
         requests[launch.request]?.open != launch, .outcome, "the ending of \(launch) is acknowledged, and it is live")
     case .expire(let launch, let reason): try checkCause(of: reason, launch)
+    case .submitted(let launch, _, .accepted(let accepted)):
+      try expect(
+        links[launch.request]?.contains(accepted.number) == true, .submissionLost,
+        "\(launch) is told of request \(accepted.number), which was not committed")
+    case .submitted(_, _, .refused): break
     case .welcome, .definition, .unusableDefinition, .launch, .heartbeatAnswered, .withdraw, .refuse, .itemsCommitted,
       .items, .simulate, .receipt, .refused, .transfers:
       break

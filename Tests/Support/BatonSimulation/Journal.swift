@@ -130,6 +130,8 @@ final class Journal {
   var launches: [LaunchKey: Launch] = [:]
   /// The request of each acknowledged submission, by the id of the submission.
   var receipts: [String: (request: RequestID, number: Int)] = [:]
+  /// The requests that launches of each request have submitted, which the store has committed, by their numbers.
+  private(set) var links: [RequestID: Set<Int>] = [:]
   /// Since when, and until when, each definition that was removed was absent.
   private var absences: [IdentifierPattern: (from: Duration, until: Duration?)] = [:]
   var acceptedAt: [RequestID: (plan: Schedule.RequestPlan, at: Time)] = [:]
@@ -217,6 +219,15 @@ final class Journal {
         "\(plan.id) was answered with request \(known.request), and now with \(receipt.request)")
     }
     receipts[plan.id] = (receipt.request, receipt.number)
+  }
+
+  /// Records what a launch of a chain has submitted, and checks that each request submits its next one once.
+  func linked(_ number: Int, after launch: LaunchKey, isRepeat: Bool, isChecked: Bool) throws {
+    let isFirst = links[launch.request, default: []].isEmpty
+    try expect(
+      isFirst != isRepeat || mayForgetSubmissions || !isChecked, .submissionLost,
+      "\(launch) has submitted request \(number), first \(isFirst), repeat \(isRepeat)")
+    links[launch.request, default: []].insert(number)
   }
 
   /// Records the clocks of a coordinator that starts.

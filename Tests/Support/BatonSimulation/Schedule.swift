@@ -93,6 +93,7 @@ extension Schedule {
     while faults.count(where: { !$0.isOperators }) < faultCount { addFault(&draw) }
     var changes = Draw(seed: seed, stream: 9_200)
     addChangesOfSpread(&changes)
+    addChain(&changes)
     faults.sort { $0.at < $1.at }
     var fate = Draw(seed: seed, stream: 9_000)
     if coordinators > 1, fate.chance(10) {
@@ -100,6 +101,24 @@ extension Schedule {
       setBack = (at, fate.milliseconds(3_000...7_000))
       faults.removeAll { $0.at >= at }
     }
+  }
+
+  /// The job whose launches submit its next request, as long as links are left (contract, row 9).
+  static let chain = JobIdentifier(trusted: "links")
+
+  /// Adds a chain of requests. It comes last, so that the other draws stay as they are. No client but the first one
+  /// submits it, and no operator changes its definition.
+  private mutating func addChain(_ draw: inout Draw) {
+    var links = Definition(pattern: Self.chain.rawValue, kind: .processing, retry: 3)
+    links.maySubmit = [IdentifierPattern(Self.chain)]
+    definitions.append(links)
+    batches[Self.chain] = draw.number(1...3)
+    let count = UInt8(draw.number(3...8))
+    requests.append(
+      RequestPlan(
+        at: draw.milliseconds(0...3_000), id: "submission-links", identifier: Self.chain, payload: [count],
+        isSentTwice: false, isSampled: true))
+    for index in hosts.indices { hosts[index].capabilities.handlers.append(links.pattern) }
   }
 
   private mutating func addRequest(_ draw: inout Draw) {

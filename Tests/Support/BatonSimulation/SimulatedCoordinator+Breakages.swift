@@ -30,7 +30,7 @@ extension SimulatedCoordinator {
       for checkpoint in checkpoints { sessions[id]?.send(.committed(checkpoint.launch, batch: checkpoint.batch)) }
     case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew,
       .checkpoint, .learn, .claim, .promote, .findReady, .endOverrun, .noteExpiry, .note, .noteReports, .noteUses,
-      .readAssignments, .appendItems, .readItems, .appendOutput, .end:
+      .readAssignments, .appendItems, .readItems, .appendOutput, .end, .submit:
       break
     }
   }

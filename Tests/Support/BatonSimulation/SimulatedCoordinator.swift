@@ -216,6 +216,9 @@ final class SimulatedCoordinator {
   }
 
   private func carryOut(_ order: StoreOrder, then done: @escaping () throws -> Void) throws {
+    if case .submit(let id, let asked, let process) = order {
+      return try submit(asked, of: process, for: id, as: order, then: done)
+    }
     let (reading, time) = (reading(), time())
     if order.isReading {
       // The answer to `readFleet` names the coordinator that reads.
@@ -267,7 +270,7 @@ final class SimulatedCoordinator {
     if abs(step) > 0.5 { world.note("\(name): its clock steps by \(step) s to the clock of \(clock.steward)") }
   }
 
-  private func failed(_ order: StoreOrder, _ error: StoreError) throws {
+  func failed(_ order: StoreOrder, _ error: StoreError) throws {
     world.note("\(name): the store answers \(World.name(of: order)) with \(error.code)")
     try tell { $0.failed(order, error, at: now()) }
     // After an unknown commit the process is about to end.

@@ -14,6 +14,8 @@ final class SimulatedHandler {
     case asking
     /// It waits for the answer to a commit.
     case committing
+    /// It waits for the answer to a submission.
+    case submitting
     case over
   }
 
@@ -64,7 +66,9 @@ final class SimulatedHandler {
   private var firstItem: Int { Int(shard?.first ?? 0) }
   /// The number of the batch within the whole request, so that a lasting trouble is in one shard and the others finish.
   private var batchOfRequest: Int { firstItem / batchSize + batches }
-  var isAsking: Bool { phase == .asking || phase == .committing }
+  var isAsking: Bool { [.asking, .committing, .submitting].contains(phase) }
+  /// How many links of its chain follow; `nil` once the next one is submitted, and for other jobs.
+  private var links: UInt8?
 
   init(_ assignment: Assignment, _ definition: Definition, _ worker: SimulatedWorker) {
     launch = assignment.launch
@@ -73,6 +77,7 @@ final class SimulatedHandler {
     batches = assignment.progress.batches
     first = batches
     frozen = assignment.frozenItems
+    links = assignment.identifier == Schedule.chain ? assignment.payload?.first.flatMap { $0 > 0 ? $0 : nil } : nil
     let stream = UInt64(bitPattern: launch.request.rawValue) &* 1_000 &+ UInt64(launch.number)
     draw = Draw(seed: worker.world.schedule.seed, stream: (1 << 40) + stream)
     pace = definition.kind == .refresh ? 50...1_500 : 100...2_000
@@ -97,6 +102,7 @@ final class SimulatedHandler {
   func goOn() throws {
     guard phase == .idle, worker.handlers[launch] === self else { return }
     if isExpiring, manner != .ignoresExpiry { return try end(isCommand ? .stopped() : Self.failed("cancelled")) }
+    if let links { return try submit(links) }
     if definition.work?.items?.needsExpansion == true {
       if frozen == nil, shard?.end == nil { return try freeze() }
       let needed = min((batches + 1) * batchSize, shard?.length.map { Int($0) } ?? total * batchSize)
@@ -156,6 +162,18 @@ final class SimulatedHandler {
     return shard?.length.map { min(units, $0) } ?? units
   }
 
+  // MARK: Chains
+
+  /// Submits the next request of the chain, before any work: so does a handler that follows BackgroundTasks.
+  private func submit(_ links: UInt8) throws {
+    phase = .submitting
+    try ask(
+      .submit(
+        LaunchSubmission(
+          name: "next", identifier: identifier, payload: [links - 1],
+          earliestBeginDate: .afterSubmission(.milliseconds(200)))))
+  }
+
   // MARK: Items
 
   /// The number of items in a page. It is small, so that a list takes several pages.
@@ -205,7 +223,11 @@ final class SimulatedHandler {
     case .items(let items):
       try world.journal.expect(
         items == wanted, .message, "\(launch) was given \(items) where \(wanted) were asked for")
-    case .refused:
+    case .submitted(.accepted(let accepted)):
+      links = nil
+      world.count(.handler, accepted.isRepeat ? "had submitted its next" : "submitted its next")
+      try world.checkLink(accepted, after: launch)
+    case .submitted(.refused), .refused:
       return world.after(.microseconds(50), for: worker.owner) { [self] in
         if phase == .idle { try end(Self.failed("refused")) }
       }

@@ -35,6 +35,7 @@ extension WorkerMessage {
     case .overran(let launch, let reason): "overran \(launch) \(reason.code)"
     case .ended(let ending): "ended \(ending.launch) \(ending.outcome.text)"
     case .draining: "draining"
+    case .submission(let launch, let submission): "submission \(submission.name) of \(launch)"
     case .transfers(let report): "transfers \(report.statuses.map(\.key)), released \(report.released)"
     }
   }
@@ -60,6 +61,7 @@ extension CoordinatorMessage {
     case .simulate: "simulate"
     case .receipt: "receipt"
     case .endingCommitted(let launch): "endingCommitted \(launch)"
+    case .submitted(let launch, let name, _): "submitted \(name) of \(launch)"
     case .transfers(let orders): "\(orders.count) orders for transfers"
     }
   }

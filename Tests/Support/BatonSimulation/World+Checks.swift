@@ -249,10 +249,29 @@ extension World {
     try journal.expect(next != nil, .completion, "\(assignment.launch) of a chain started, and none follows it")
   }
 
-  /// Checks that every request was submitted by a client, except those of repeated jobs.
+  /// Checks what the handler of a link was told of the next one: that it is in the store, and the only one that this
+  /// link has made, in whichever of its launches.
+  func checkLink(_ accepted: AcceptedSubmission, after launch: LaunchKey) throws {
+    guard aftermath == nil else { return }
+    let (link, next) = try store.transaction {
+      (try $0.request(launch.request), try $0.request(accepted.identifier, number: accepted.number))
+    }
+    guard let link else { throw journal.violation(.submissionLost, "\(launch) runs, and its request is not stored") }
+    // The answer to an earlier submission is repeated, whatever has become of its request.
+    try journal.expect(
+      next != nil || accepted.isRepeat, .submissionLost,
+      "\(launch) was told of request \(accepted.number), which is not stored")
+    guard !journal.mayForgetSubmissions else { return }
+    try journal.expect(
+      accepted.number == link.number + 1, .submissionLost,
+      "link \(link.number) of a chain has submitted request \(accepted.number)")
+  }
+
+  /// Checks that every request was submitted by a client, except those of repeated jobs and of chains.
   private func auditIdentities(_ records: [RequestRecord]) throws {
     let asked = Set(journal.acceptedAt.keys)
-    for record in records where schedule.definition(for: record.identifier)?.repeatEvery == nil {
+    for record in records where record.identifier != Schedule.chain {
+      guard schedule.definition(for: record.identifier)?.repeatEvery == nil else { continue }
       try journal.expect(
         asked.contains(record.id), .submissionLost,
         "request \(record.id) of \(record.identifier) was asked for by nobody")

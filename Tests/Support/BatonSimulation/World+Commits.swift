@@ -48,7 +48,7 @@ extension World {
       journal.launches[page.launch]?.steppedAt = journal.now
     case .learned, .promoted, .foundReady, .noted, .reportsNoted, .usesNoted, .assignmentsRead, .awayNoted, .beaten,
       .coordinatorEnded, .fleetRead, .definitionsRead, .examined, .renewed,
-      .outputAppended:
+      .outputAppended, .submitted:
       break
     }
   }

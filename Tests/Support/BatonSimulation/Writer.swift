@@ -215,6 +215,7 @@ extension StoreOrder {
     case .endOverrun, .endLease, .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .noteExpiry, .note, .renew,
       .grantLease, .appendItems, .checkpoint, .end:
       .urgent
+    case .submit: .submission
     case .learn, .claim, .promote, .findReady, .readFleet, .readDefinitions, .examine, .readAssignments, .readItems:
       .ordinary
     case .noteReports, .noteUses, .appendOutput: .progress

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 
 struct SimulateCommand: AsyncParsableCommand, Sendable {
@@ -34,13 +35,4 @@ struct SimulateCommand: AsyncParsableCommand, Sendable {
 
 extension SimulatedLaunch {
   var name: RequestName { RequestName(identifier: identifier, number: number) }
-}
-
-extension JSONValue {
-  init(_ launch: SimulatedLaunch) {
-    self = [
-      "identifier": JSONValue(launch.identifier.rawValue), "request": JSONValue(launch.number),
-      "launch": JSONValue(launch.launch), "host": JSONValue(launch.host.rawValue), "simulated": .bool(true),
-    ]
-  }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 
 struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
@@ -47,10 +48,7 @@ struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let (name, overrides, term) = (HostName(host), conditions.overrides, end ? .zero : term ?? Self.defaultTerm)
     try await client.connect(concerning: name) { try await $0.simulateConditions(overrides, on: name, lasting: term) }
-    let json: JSONValue = [
-      "host": JSONValue(host), "simulated": JSONValue(overrides), "lastsSeconds": JSONValue(Int64(term.inSeconds)),
-    ]
-    Console.current.emit(options, json) { [line(overrides, term)] }
+    Console.current.emit(options, JSONValue(simulated: overrides, on: name, lasting: term)) { [line(overrides, term)] }
   }
 
   private func line(_ overrides: ConditionOverrides, _ term: Duration) -> String {

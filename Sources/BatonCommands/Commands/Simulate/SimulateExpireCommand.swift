@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonCoordinator
+import BatonJSON
 import BatonModel
 import BatonStore
 
@@ -71,7 +72,7 @@ struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
   private static func foreseen(_: RequestRecord) -> String { "its launch would be asked to stop" }
 
   private static func json(_ launch: SimulatedLaunch, _ reason: ExpiryReason.Kind?) -> JSONValue {
-    JSONValue(launch).adding(["reason": JSONValue(reason?.rawValue)])
+    JSONValue(launch, as: reason)
   }
 
   private static func line(_ launch: SimulatedLaunch, _ reason: ExpiryReason.Kind?) -> String {

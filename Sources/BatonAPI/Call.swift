@@ -1,0 +1,166 @@
+import BatonCoordinator
+import BatonModel
+import BatonWire
+import HTTPTypes
+
+/// A call that was let in, with everything that its route reads of it.
+struct Call: Sendable {
+  /// Who calls; `nil` for a route that everybody may call.
+  let permitted: HTTPCall?
+  let parameters: [String: String]
+  let query: Query
+  let headers: HTTPFields
+  /// Reads the body, at most so many bytes of it.
+  let body: @Sendable (_ most: Int) async throws -> [UInt8]
+  let calls: HTTPCalls
+  let waits: Waits
+
+  var now: Timestamp { calls.now() }
+
+  /// Makes calls as the caller.
+  func run<Result: Sendable>(_ body: @Sendable (any OperatorAPI) async throws -> Result) async throws -> Result {
+    guard let permitted else { preconditionFailure("a route for everybody makes no calls") }
+    return try await permitted.run(body)
+  }
+
+  /// Makes calls that may last, at most until the caller's credential ends.
+  func runWhileValid<Result: Sendable>(
+    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
+    guard let permitted else { preconditionFailure("a route for everybody makes no calls") }
+    return try await permitted.runWhileValid(body)
+  }
+
+  // MARK: The path
+
+  func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+  var identifier: JobIdentifier {
+    get throws(HTTPFailure) {
+      guard let identifier = JobIdentifier(parameter("identifier")) else {
+        throw .invalid("'\(parameter("identifier").escapedForMessage)' is not an identifier")
+      }
+      return identifier
+    }
+  }
+
+  /// The number of the request; `nil` if the path names none.
+  var number: Int? {
+    get throws(HTTPFailure) {
+      guard let text = parameters["number"] else { return nil }
+      guard let number = Int(text), (1...Int(Int32.max)).contains(number) else {
+        throw .invalid("'\(text.escapedForMessage)' is not the number of a request, which is 1 or more")
+      }
+      return number
+    }
+  }
+
+  var pattern: IdentifierPattern {
+    get throws(HTTPFailure) { try Self.pattern(parameter("pattern")) }
+  }
+
+  static func pattern(_ text: String) throws(HTTPFailure) -> IdentifierPattern {
+    guard let pattern = IdentifierPattern(text) else {
+      throw .invalid("'\(text.escapedForMessage)' is neither an identifier nor a pattern such as 'com.example.*'")
+    }
+    return pattern
+  }
+
+  var host: HostName {
+    get throws(HTTPFailure) { try Self.host(parameter("host")) }
+  }
+
+  static func host(_ text: String) throws(HTTPFailure) -> HostName {
+    let host = HostName(text)
+    guard host.isWellFormed else {
+      throw .invalid("'\(text.escapedForMessage)' cannot be a host's name: it has \(HostName.rule)")
+    }
+    return host
+  }
+
+  /// A name that has no rule but its length: who acted, on what.
+  static func name(_ text: String) throws(HTTPFailure) -> String {
+    do { try WireLimits.hostArgument.check(name: text) } catch { throw .invalid(error.message) }
+    guard !text.isEmpty else { throw .invalid("a name is not empty") }
+    return text
+  }
+
+  // MARK: Headers
+
+  func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
+
+  /// The id of the submission.
+  var idempotencyKey: String? {
+    get throws(HTTPFailure) {
+      guard let key = header("Idempotency-Key") else { return nil }
+      return try Self.submissionID(key, "an Idempotency-Key")
+    }
+  }
+
+  /// Checks the id of a submission.
+  /// - Parameter what: what the text is, for the message.
+  static func submissionID(_ text: String, _ what: String) throws(HTTPFailure) -> String {
+    let visible = UInt8(ascii: " ")...UInt8(ascii: "~")
+    guard (1...WireLimits.submissionID.most).contains(text.utf8.count), text.utf8.allSatisfy(visible.contains),
+      !text.hasPrefix(" "), !text.hasSuffix(" ")
+    else {
+      throw .invalid(
+        "\(what) has 1 to \(WireLimits.submissionID.most) visible characters of ASCII, and no space at an end")
+    }
+    return text
+  }
+
+  /// The principal that the caller claims to be. It counts only for the coordinator's own user.
+  var claimedPrincipal: String { header("Baton-Principal") ?? "http" }
+
+  /// The type of the body without its parameters, in lower case.
+  var contentType: String? {
+    headers[.contentType].map { type in
+      String(type.prefix { $0 != ";" }).filter { !$0.isWhitespace }.lowercased()
+    }
+  }
+
+  // MARK: The body
+
+  /// The largest body of JSON, in bytes.
+  static let largestBody = CoordinatorServer.largestBody
+  /// The largest body of a call that changes one thing.
+  static let largestSmallBody = 64 << 10
+
+  /// The body as JSON, and its bytes.
+  /// - Throws: an `HTTPFailure`: 413, 415, or 400 with the place of the mistake.
+  func json(most: Int) async throws -> (JSONTree, bytes: [UInt8]) {
+    try checkType(["application/json"])
+    let bytes = try await body(most)
+    return (try Self.json(bytes), bytes)
+  }
+
+  /// The body as an object; an object without members if there is no body.
+  func object() async throws -> BodyObject {
+    let bytes = try await body(Self.largestSmallBody)
+    guard !bytes.isEmpty else { return try BodyObject(JSONTree(value: .object([]), range: 0..<0), "the body") }
+    try checkType(["application/json"])
+    return try BodyObject(try Self.json(bytes), "the body")
+  }
+
+  /// Reads a body that has no keys.
+  func nothing() async throws { try await object().finish() }
+
+  func checkType(_ types: [String]) throws(HTTPFailure) {
+    guard let type = contentType, types.contains(type) else {
+      throw HTTPFailure(
+        415, "invalid",
+        "the body has to be \(types.joined(separator: " or ")), as the header Content-Type says"
+          + (contentType.map { ", not '\($0.escapedForMessage)'" } ?? ""))
+    }
+  }
+
+  static func json(_ bytes: [UInt8]) throws(HTTPFailure) -> JSONTree {
+    do throws(JSONReader.Mistake) { return try JSONReader.read(bytes) } catch {
+      let before = bytes.prefix(error.offset)
+      let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+      let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+      throw .invalid("the body is not JSON: \(error.message.escapedForMessage), at line \(line), column \(column)")
+    }
+  }
+}

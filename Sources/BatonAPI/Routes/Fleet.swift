@@ -1,0 +1,57 @@
+import BatonCoordinator
+import BatonJSON
+import BatonModel
+import BatonStore
+import HTTPTypes
+
+extension Route {
+  /// What concerns the fleet as a whole.
+  static let fleet = [
+    Route(.get, "/v1/overview", .method("Standing")) { call in
+      let now = call.now
+      return Answer(try await call.run { try await FleetStatus(asking: $0, at: now) }.json)
+    },
+    Route(.get, "/v1/queue", .method("Queue")) { call in
+      Answer(JSONValue(try await call.run { try await $0.queue() }))
+    },
+    Route(.get, "/v1/coordinators", .method("Coordinators")) { call in
+      let found = try await call.run { try await $0.coordinators() }
+      return Answer(["coordinators": .array(found.map { JSONValue($0) })])
+    },
+    Route(.get, "/v1/namespaces", .method("Namespaces")) { call in
+      let found = try await call.run { try await $0.namespaces() }
+      return Answer(["namespaces": .array(found.namespaces.map { JSONValue($0, found) })])
+    },
+    Route(.get, "/v1/transfers", .method("Transfers"), query: ["host"]) { call in
+      let host = try call.query.text("host").map { text throws(HTTPFailure) in try Call.host(text) }
+      let found = try await call.run { try await $0.transfers(on: host) }
+      return Answer([
+        "transfers": .array(found.transfers.map { JSONValue($0) }), "hasMore": .bool(found.hasMore),
+      ])
+    },
+    Route(.get, "/v1/audit", .method("Audit"), query: ["actor", "object", "since", "after", "limit"], audit),
+    Route(.post, "/v1/fleet/pause", .method("Pause")) { call in try await pause(true, call) },
+    Route(.post, "/v1/fleet/resume", .method("Pause")) { call in try await pause(false, call) },
+  ]
+
+  private static func pause(_ isPaused: Bool, _ call: Call) async throws -> Answer {
+    try await call.nothing()
+    try await call.run { try await $0.setPaused(isPaused) }
+    return Answer(JSONValue(paused: isPaused))
+  }
+
+  @Sendable private static func audit(_ call: Call) async throws -> Answer {
+    let query = call.query
+    // A row names neither longer texts nor such with control characters.
+    let (actor, object) = (
+      try query.text("actor").map { text throws(HTTPFailure) in try Call.name(text) },
+      try query.text("object").map { text throws(HTTPFailure) in try Call.name(text) }
+    )
+    let filter = AuditFilter(
+      actor: actor, object: object, since: try query.since("since", now: call.now))
+    let limit = try query.number("limit", in: Page.limits) ?? 100
+    let after = try query.number("after", in: 0...Int.max) ?? 0
+    let rows = try await call.run { try await $0.audit(filter, after: Int64(after), limit: limit + 1) }
+    return Answer(Page(rows, limit: limit, json: \.json, position: { .string(String($0.sequence)) }).json("rows"))
+  }
+}

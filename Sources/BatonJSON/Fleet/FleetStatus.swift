@@ -1,0 +1,150 @@
+package import BatonCoordinator
+package import BatonModel
+import BatonStore
+
+/// What a person looks at first.
+package struct FleetStatus: Sendable {
+  /// The most requests of a kind that are named.
+  private static let named = 5
+  /// The most hosts that are named.
+  private static let namedHosts = 3
+  /// For how long a failed request is news.
+  private static let news = Duration.seconds(86_400)
+  /// A request that has been ready for so long may need a person.
+  private static let longWait = Duration.seconds(600)
+
+  package var standing: FleetStanding
+  package var coordinators: [CoordinatorReport]
+  package var hosts: HostSummary
+  /// The first hosts that are gone.
+  private var goneHosts: [HostName] = []
+  package var counts: [RequestState: Int] = [:]
+  private var failed: [RequestRecord]
+  private var oldestReady: RequestRecord?
+  /// The definitions with ready requests that no host can run, also after its conditions have changed.
+  private var hostless: [DefinitionReport] = []
+  private let now: Timestamp
+
+  package init(asking api: any OperatorAPI, at now: Timestamp) async throws {
+    self.now = now
+    standing = try await api.standing()
+    coordinators = try await api.coordinators().filter { !$0.isEnded }
+    hosts = try await api.hosts(HostFilter(), after: nil, limit: 1).summary ?? HostSummary()
+    if hosts.states[.gone] ?? 0 > 0 {
+      let page = try await api.hosts(HostFilter(states: [.gone]), after: nil, limit: Self.namedHosts)
+      goneHosts = page.hosts.map(\.name)
+    }
+    let definitions = try await api.definitions(named: [])
+    for definition in definitions { counts.merge(definition.counts, uniquingKeysWith: +) }
+    let waiting = definitions.filter { $0.counts[.ready] ?? 0 > 0 }.prefix(AbleHosts.mostDefinitions)
+    if !waiting.isEmpty {
+      let able = try await api.ableHosts(for: waiting.map(\.definition))
+      hostless = zip(waiting, able.counts).filter { $0.1.ever == 0 }.map(\.0)
+    }
+    let failures = RequestFilter(states: [.failed], isNewestFirst: true)
+    failed = try await api.requests(failures, after: nil, limit: Self.named + 1)
+      .filter { ($0.endedAt ?? now) + Self.news >= now }
+    let ready = try await api.requests(RequestFilter(states: [.ready]), after: nil, limit: 1).first
+    oldestReady = ready.flatMap { max($0.submittedAt, $0.eligibleAt) + Self.longWait < now ? $0 : nil }
+  }
+
+  // MARK: What needs a person
+
+  package struct Matter {
+    /// One word for programs.
+    package var kind: String
+    /// What it is, and the command that tells more or ends it.
+    package var text: String
+  }
+
+  package var attention: [Matter] {
+    var found: [Matter] = []
+    if standing.isPaused { found.append(Matter(kind: "paused", text: "the fleet is paused: baton resume")) }
+    if let problem = standing.problem { found.append(Matter(kind: "notReady", text: problem.onOneLine)) }
+    found += coordinators.filter { ($0.beatAge ?? .zero) > .seconds(3) }.map { coordinator in
+      Matter(
+        kind: "coordinatorSilent", text: "coordinator \(coordinator.number) shows no sign of life: baton coordinators")
+    }
+    found += gone + evicted + failures
+    found += withoutHosts
+    if let record = oldestReady {
+      let time = (now - max(record.submittedAt, record.eligibleAt)).magnitude.inWords
+      found.append(
+        Matter(
+          kind: "waits",
+          text: "\(record.name) has been ready for \(time): baton explain \(record.name.arguments)"))
+    }
+    return found
+  }
+
+  private var withoutHosts: [Matter] {
+    let shown = hostless.prefix(Self.named).map { report in
+      let (pattern, count) = (report.definition.pattern.rawValue, report.counts[.ready] ?? 0)
+      let command =
+        report.definition.pattern.isWildcard ? "baton list '\(pattern)' --state ready" : "baton explain \(pattern)"
+      return Matter(
+        kind: "noHost",
+        text: "no host can run \(pattern), of which \(counted(count, "request")) \(count == 1 ? "waits" : "wait"): "
+          + command)
+    }
+    guard hostless.count > Self.named else { return shown }
+    return shown + [Matter(kind: "noHost", text: "and more: baton queue")]
+  }
+
+  private var gone: [Matter] {
+    guard let count = hosts.states[.gone], let first = goneHosts.first else { return [] }
+    let names = Self.few(goneHosts.map(\.rawValue.onOneLine), of: count)
+    return [
+      Matter(
+        kind: "hostsGone",
+        text: "\(counted(count, "host")) \(count == 1 ? "is" : "are") gone (\(names)): "
+          + "baton hosts \(first.rawValue.onOneLine)")
+    ]
+  }
+
+  private var evicted: [Matter] {
+    Dictionary(grouping: standing.evictions, by: \.pattern).sorted { $0.key < $1.key }.map { pattern, evictions in
+      let hosts = Self.few(evictions.map(\.host.rawValue.onOneLine))
+      return Matter(
+        kind: "evicted", text: "\(pattern) is kept away from \(hosts): baton evict '\(pattern)' --allow ends that")
+    }
+  }
+
+  private var failures: [Matter] {
+    let shown = failed.prefix(Self.named).map { record in
+      let reason = record.reason.map { ": \($0.lastLine.onOneLine)" } ?? ""
+      return Matter(
+        kind: "failed",
+        text: "\(record.name) failed \((record.endedAt ?? now).relative(to: now))\(reason)")
+    }
+    guard failed.count > Self.named else { return shown }
+    return shown + [Matter(kind: "failed", text: "and more: baton list --state failed --since 24h")]
+  }
+
+  /// - Parameter count: how many there are, if `names` has only the first ones.
+  private static func few(_ names: [String], of count: Int? = nil) -> String {
+    let more = (count ?? names.count) - namedHosts
+    return names.prefix(namedHosts).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+  }
+
+  // MARK: JSON
+
+  package var json: JSONValue {
+    [
+      "paused": .bool(standing.isPaused), "problem": JSONValue(standing.problem),
+      "coordinators": JSONValue(coordinators.count),
+      "hosts": .object(
+        HostReport.State.allCases.map { state in
+          JSONValue.Member(key: state.rawValue, value: JSONValue(hosts.states[state] ?? 0))
+        }),
+      "usedSlots": JSONValue(hosts.usedSlots), "slots": JSONValue(hosts.slots),
+      "requests": .object(
+        RequestState.allCases.map { JSONValue.Member(key: $0.rawValue, value: JSONValue(counts[$0] ?? 0)) }),
+      "evictions": .array(
+        standing.evictions.map { eviction in
+          ["host": JSONValue(eviction.host.rawValue), "identifier": JSONValue(eviction.pattern.rawValue)]
+        }),
+      "attention": .array(attention.map { ["kind": JSONValue($0.kind), "text": JSONValue($0.text)] }),
+    ]
+  }
+}
