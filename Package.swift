@@ -224,6 +224,15 @@ let package = Package(
         "BatonCoordinator", "BatonJSON", "CBatonAPI", crypto, .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
+    // The files of the console, which are embedded.
+    .target(name: "CBatonConsole", exclude: ["assets"]),
+    .target(
+      name: "BatonConsole",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonWire",
+        "BatonHTTP", "BatonCoordinator", "BatonJSON", "BatonAPI", "CBatonConsole", crypto, lifecycle, logging,
+        .product(name: "Hummingbird", package: "hummingbird"), .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: strict),
     .target(
       name: "BatonJSON",
       dependencies: [
@@ -235,7 +244,7 @@ let package = Package(
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator",
         "BatonProcess",
         "BatonHost", "BatonTransfers", "BatonWorker",
-        "BatonWorkerSettings", "BatonDoctor", "BatonAPI", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle,
+        "BatonWorkerSettings", "BatonDoctor", "BatonAPI", "BatonConsole", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle,
         signals,
         logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),

@@ -1,41 +1,42 @@
 import BatonBase
-import BatonCoordinator
-import BatonHTTP
+package import BatonCoordinator
+package import BatonHTTP
 import BatonIdentity
-import BatonJSON
+package import BatonJSON
 import Crypto
-import HTTPTypes
-import Hummingbird
+package import HTTPTypes
+package import Hummingbird
 import NIOCore
 
 /// The answer to a call.
-struct Answer: Sendable {
-  enum Body: Sendable {
+package struct Answer: Sendable {
+  package enum Body: Sendable {
     case bytes([UInt8], type: String)
     /// Bytes that come piece by piece. The function writes them until there are no more.
     case stream(type: String, Stream)
   }
 
-  typealias Stream = @Sendable (_ write: @escaping @Sendable ([UInt8]) async throws -> Void) async throws -> Void
+  package typealias Stream =
+    @Sendable (_ write: @escaping @Sendable ([UInt8]) async throws -> Void) async throws -> Void
 
-  var status: HTTPResponse.Status
-  var headers: HTTPFields
-  var body: Body
+  package var status: HTTPResponse.Status
+  package var headers: HTTPFields
+  package var body: Body
 
-  init(body: Body, _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) {
+  package init(body: Body, _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) {
     (self.body, self.status, self.headers) = (body, status, headers)
   }
 
-  init(_ json: JSONValue, _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) {
+  package init(_ json: JSONValue, _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) {
     self.init(body: .bytes(Array((json.compact + "\n").utf8), type: Self.json), status, headers: headers)
   }
 
-  init(_ failure: HTTPFailure) {
+  package init(_ failure: HTTPFailure) {
     self.init(failure, .object([]))
   }
 
   /// - Parameter more: what a failure says besides its code and its message.
-  init(_ failure: HTTPFailure, _ more: JSONValue) {
+  package init(_ failure: HTTPFailure, _ more: JSONValue) {
     let object: JSONValue = ["code": JSONValue(failure.code), "message": JSONValue(failure.message)]
     self.init(object.adding(more), HTTPResponse.Status(code: failure.status))
     if let pause = failure.retryAfter {
@@ -45,10 +46,10 @@ struct Answer: Sendable {
     if failure.status == 401 { headers[.wwwAuthenticate] = "Bearer" }
   }
 
-  static let json = "application/json"
+  package static let json = "application/json"
 
   /// The answer with a validator of its text, and without the text if the caller has it already.
-  func validated(against known: String?) -> Answer {
+  package func validated(against known: String?) -> Answer {
     guard status == .ok, case .bytes(let bytes, _) = body else { return self }
     let tag = "\"\(Hexadecimal.text(Array(SHA256.hash(data: bytes).prefix(16))))\""
     var answer = self
@@ -66,9 +67,9 @@ struct Answer: Sendable {
   /// - Parameters:
   ///   - isHead: whether the caller wants the headers alone.
   ///   - context: notices when the caller of a stream goes away.
-  func response(isHead: Bool, in context: HTTPContext) -> Response {
+  package func response(isHead: Bool, in context: HTTPContext) -> Response {
     var headers = headers
-    headers[.cacheControl] = "no-store"
+    headers[.cacheControl] = headers[.cacheControl] ?? "no-store"
     headers[.xContentTypeOptions] = "nosniff"
     switch body {
     case .bytes(let bytes, let type):

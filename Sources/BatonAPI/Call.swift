@@ -1,30 +1,34 @@
-import BatonCoordinator
-import BatonModel
+package import BatonCoordinator
+package import BatonModel
 import BatonWire
-import HTTPTypes
+package import HTTPTypes
 
 /// A call that was let in, with everything that its route reads of it.
-struct Call: Sendable {
+package struct Call: Sendable {
   /// Who calls; `nil` for a route that everybody may call.
-  let permitted: HTTPCall?
-  let parameters: [String: String]
-  let query: Query
-  let headers: HTTPFields
+  package let permitted: HTTPCall?
+  package let parameters: [String: String]
+  package let query: Query
+  package let headers: HTTPFields
+  /// Where the call comes from, as gRPC writes it.
+  package let peer: String
   /// Reads the body, at most so many bytes of it.
-  let body: @Sendable (_ most: Int) async throws -> [UInt8]
-  let calls: HTTPCalls
-  let waits: Waits
+  package let body: @Sendable (_ most: Int) async throws -> [UInt8]
+  package let calls: HTTPCalls
+  package let waits: Waits
 
-  var now: Timestamp { calls.now() }
+  package var now: Timestamp { calls.now() }
 
   /// Makes calls as the caller.
-  func run<Result: Sendable>(_ body: @Sendable (any OperatorAPI) async throws -> Result) async throws -> Result {
+  package func run<Result: Sendable>(
+    _ body: @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
     guard let permitted else { preconditionFailure("a route for everybody makes no calls") }
     return try await permitted.run(body)
   }
 
   /// Makes calls that may last, at most until the caller's credential ends.
-  func runWhileValid<Result: Sendable>(
+  package func runWhileValid<Result: Sendable>(
     _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     guard let permitted else { preconditionFailure("a route for everybody makes no calls") }
@@ -33,9 +37,9 @@ struct Call: Sendable {
 
   // MARK: The path
 
-  func parameter(_ name: String) -> String { parameters[name] ?? "" }
+  package func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
-  var identifier: JobIdentifier {
+  package var identifier: JobIdentifier {
     get throws(HTTPFailure) {
       guard let identifier = JobIdentifier(parameter("identifier")) else {
         throw .invalid("'\(parameter("identifier").escapedForMessage)' is not an identifier")
@@ -45,7 +49,7 @@ struct Call: Sendable {
   }
 
   /// The number of the request; `nil` if the path names none.
-  var number: Int? {
+  package var number: Int? {
     get throws(HTTPFailure) {
       guard let text = parameters["number"] else { return nil }
       guard let number = Int(text), (1...Int(Int32.max)).contains(number) else {
@@ -55,22 +59,22 @@ struct Call: Sendable {
     }
   }
 
-  var pattern: IdentifierPattern {
+  package var pattern: IdentifierPattern {
     get throws(HTTPFailure) { try Self.pattern(parameter("pattern")) }
   }
 
-  static func pattern(_ text: String) throws(HTTPFailure) -> IdentifierPattern {
+  package static func pattern(_ text: String) throws(HTTPFailure) -> IdentifierPattern {
     guard let pattern = IdentifierPattern(text) else {
       throw .invalid("'\(text.escapedForMessage)' is neither an identifier nor a pattern such as 'com.example.*'")
     }
     return pattern
   }
 
-  var host: HostName {
+  package var host: HostName {
     get throws(HTTPFailure) { try Self.host(parameter("host")) }
   }
 
-  static func host(_ text: String) throws(HTTPFailure) -> HostName {
+  package static func host(_ text: String) throws(HTTPFailure) -> HostName {
     let host = HostName(text)
     guard host.isWellFormed else {
       throw .invalid("'\(text.escapedForMessage)' cannot be a host's name: it has \(HostName.rule)")
@@ -79,7 +83,7 @@ struct Call: Sendable {
   }
 
   /// A name that has no rule but its length: who acted, on what.
-  static func name(_ text: String) throws(HTTPFailure) -> String {
+  package static func name(_ text: String) throws(HTTPFailure) -> String {
     do { try WireLimits.hostArgument.check(name: text) } catch { throw .invalid(error.message) }
     guard !text.isEmpty else { throw .invalid("a name is not empty") }
     return text
@@ -87,10 +91,10 @@ struct Call: Sendable {
 
   // MARK: Headers
 
-  func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
+  package func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 
   /// The id of the submission.
-  var idempotencyKey: String? {
+  package var idempotencyKey: String? {
     get throws(HTTPFailure) {
       guard let key = header("Idempotency-Key") else { return nil }
       return try Self.submissionID(key, "an Idempotency-Key")
@@ -99,7 +103,7 @@ struct Call: Sendable {
 
   /// Checks the id of a submission.
   /// - Parameter what: what the text is, for the message.
-  static func submissionID(_ text: String, _ what: String) throws(HTTPFailure) -> String {
+  package static func submissionID(_ text: String, _ what: String) throws(HTTPFailure) -> String {
     let visible = UInt8(ascii: " ")...UInt8(ascii: "~")
     guard (1...WireLimits.submissionID.most).contains(text.utf8.count), text.utf8.allSatisfy(visible.contains),
       !text.hasPrefix(" "), !text.hasSuffix(" ")
@@ -111,10 +115,10 @@ struct Call: Sendable {
   }
 
   /// The principal that the caller claims to be. It counts only for the coordinator's own user.
-  var claimedPrincipal: String { header("Baton-Principal") ?? "http" }
+  package var claimedPrincipal: String { header("Baton-Principal") ?? "http" }
 
   /// The type of the body without its parameters, in lower case.
-  var contentType: String? {
+  package var contentType: String? {
     headers[.contentType].map { type in
       String(type.prefix { $0 != ";" }).filter { !$0.isWhitespace }.lowercased()
     }
@@ -123,9 +127,9 @@ struct Call: Sendable {
   // MARK: The body
 
   /// The largest body of JSON, in bytes.
-  static let largestBody = CoordinatorServer.largestBody
+  package static let largestBody = CoordinatorServer.largestBody
   /// The largest body of a call that changes one thing.
-  static let largestSmallBody = 64 << 10
+  package static let largestSmallBody = 64 << 10
 
   /// The body as JSON, and its bytes.
   /// - Throws: an `HTTPFailure`: 413, 415, or 400 with the place of the mistake.
@@ -146,7 +150,7 @@ struct Call: Sendable {
   /// Reads a body that has no keys.
   func nothing() async throws { try await object().finish() }
 
-  func checkType(_ types: [String]) throws(HTTPFailure) {
+  package func checkType(_ types: [String]) throws(HTTPFailure) {
     guard let type = contentType, types.contains(type) else {
       throw HTTPFailure(
         415, "invalid",

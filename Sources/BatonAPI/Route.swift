@@ -1,10 +1,10 @@
 import BatonCoordinator
-import HTTPTypes
+package import HTTPTypes
 
 /// One thing that the API does, at one path with one method of HTTP.
-struct Route: Sendable {
+package struct Route: Sendable {
   /// Who may call it.
-  enum Access: Hashable, Sendable {
+  package enum Access: Hashable, Sendable {
     /// Everybody.
     case anyone
     /// Who may call this method of gRPC.
@@ -25,7 +25,7 @@ struct Route: Sendable {
   var answer: @Sendable (Call) async throws -> Answer
   private let segments: [Substring]
 
-  init(
+  package init(
     _ method: HTTPRequest.Method, _ path: String, _ access: Access, query: [String] = [], rehearsal: String? = nil,
     waits: Bool = false,
     _ answer: @escaping @Sendable (Call) async throws -> Answer

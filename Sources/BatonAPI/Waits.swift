@@ -2,7 +2,7 @@ import BatonCoordinator
 import Synchronization
 
 /// Bounds how many calls wait for something at the same time, because each holds a connection.
-final class Waits: Sendable {
+package final class Waits: Sendable {
   /// The place of one call that waits. It is free again when nothing refers to it any more.
   final class Place: Sendable {
     private let waits: Waits

@@ -54,6 +54,14 @@ package protocol Backend: Sendable {
     _ options: UpOptions, started: @escaping @Sendable (any OperatorAPI) async throws -> Void
   ) async throws
 
+  /// Serves the console until SIGTERM or SIGINT, with the coordinator at `target`. A coordinator that does not answer is
+  /// asked again with each page.
+  /// - Parameter signIn: is called when the console can be reached, and each time the person presses Enter, with an
+  ///   address that signs a browser in once within a minute (`http://baton.localhost:7430/login#4f…`).
+  func runConsole(
+    _ options: ConsoleOptions, _ target: ConnectionTarget, signIn: @escaping @Sendable (_ address: String) -> Void
+  ) async throws
+
   /// Runs a coordinator until SIGTERM or SIGINT. It then accepts nothing more, closes its streams and returns.
   func runCoordinator(_ options: CoordinatorOptions) async throws
 
@@ -125,6 +133,20 @@ package struct CoordinatorOptions: Hashable, Sendable {
   package var operators: String?
   package var leaseTerm: Duration?
   package var configurationFile: String?
+}
+
+/// How `baton console` serves the console.
+package struct ConsoleOptions: Hashable, Sendable {
+  /// `HOST:PORT` on loopback, where port 0 takes a free port; `nil` for 127.0.0.1:7430, or a free port if this one is
+  /// taken.
+  package var http: String?
+  /// The page to show first, such as `/hosts`; `nil` for the overview.
+  package var page: String?
+  package var isReadOnly: Bool
+  /// Whom requests name as their submitter, if the credential does not prove another name.
+  package var user: String
+  /// The address of a trace in a tracing backend, with `{traceId}` in place of its id; `nil` if there is none.
+  package var traceURL: String?
 }
 
 /// The settings that flags gave to `baton up`: those of its coordinator, and those of the worker beside it.

@@ -52,7 +52,7 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Fleet",
         subcommands: [
-          StatusCommand.self, CoordinatorsCommand.self, NamespacesCommand.self, TransfersCommand.self,
+          StatusCommand.self, ConsoleCommand.self, CoordinatorsCommand.self, NamespacesCommand.self, TransfersCommand.self,
           HostsCommand.self, HostCommand.self,
           FleetCommand.self,
           DrainCommand.self,

@@ -46,6 +46,8 @@ package struct CommandEnvironment: Sendable {
   package var readSecret: @Sendable (_ prompt: String) -> String?
   /// Reads standard input to its end; nil if it cannot be read.
   package var readInput: @Sendable () -> [UInt8]?
+  /// Opens an address in the person's browser. Returns false if there is none; the person has to open it then.
+  package var openBrowser: @Sendable (String) -> Bool
   /// What `--color` says.
   var colour = Colour.auto
   /// Draws a new submission id of at most 64 bytes, which no other submission has ever used.
@@ -59,6 +61,7 @@ package struct CommandEnvironment: Sendable {
     sleep: @escaping @Sendable (Duration) async throws -> Void, readAnswer: (@Sendable () -> String?)? = nil,
     readSecret: @escaping @Sendable (String) -> String? = { _ in nil },
     readInput: @escaping @Sendable () -> [UInt8]? = { nil },
+    openBrowser: @escaping @Sendable (String) -> Bool = { _ in false },
     drawSubmissionID: @escaping @Sendable () -> String
   ) {
     self.backend = backend
@@ -74,6 +77,7 @@ package struct CommandEnvironment: Sendable {
     self.readAnswer = readAnswer
     self.readSecret = readSecret
     self.readInput = readInput
+    self.openBrowser = openBrowser
     self.drawSubmissionID = drawSubmissionID
   }
 

@@ -9,6 +9,9 @@ package enum HTTPListener: Sendable {
   /// Unencrypted, on a loopback address. It serves health checks alone, because they need no credential, and because
   /// any program may take the port while the daemon is down.
   case plain(HostPort)
+  /// Unencrypted, on a loopback address, in a process that a person runs for the moment. What it serves needs a session
+  /// that only this process knows: another program that takes the port later learns nothing that is of use to it.
+  case own(HostPort)
   /// A Unix socket at this path, in a folder that only the daemon's user and root can open.
   case socket(String)
   /// Over TLS, on any address. The function returns the context for the next connection.
@@ -17,14 +20,14 @@ package enum HTTPListener: Sendable {
   var isPlain: Bool {
     switch self {
     case .plain: true
-    case .socket, .tls: false
+    case .own, .socket, .tls: false
     }
   }
 
   /// The address; `nil` for a Unix socket.
   var endpoint: HostPort? {
     switch self {
-    case .plain(let endpoint), .tls(let endpoint, _): endpoint
+    case .plain(let endpoint), .own(let endpoint), .tls(let endpoint, _): endpoint
     case .socket: nil
     }
   }

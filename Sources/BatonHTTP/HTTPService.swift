@@ -49,7 +49,11 @@ package struct HTTPService: Service {
     idleTimeout: Duration = .seconds(60), logger: Logger, routes: @escaping @Sendable (Routes) -> Void = { _ in },
     onListening: @escaping @Sendable (HostPort?) -> Void = { _ in }
   ) throws {
-    if case .plain(let endpoint) = listener, !endpoint.isLoopback { throw ListenError(notLoopback: endpoint) }
+    switch listener {
+    case .plain(let endpoint), .own(let endpoint):
+      if !endpoint.isLoopback { throw ListenError(notLoopback: endpoint) }
+    case .socket, .tls: break
+    }
     (self.listener, self.readiness, self.idleTimeout) = (listener, readiness, idleTimeout)
     self.largestBody = largestBody
     self.door =
@@ -68,7 +72,7 @@ package struct HTTPService: Service {
     quiet.logLevel = .critical
     let address: BindAddress =
       switch listener {
-      case .plain(let endpoint), .tls(let endpoint, _): .hostname(endpoint.host, port: endpoint.port)
+      case .plain(let endpoint), .own(let endpoint), .tls(let endpoint, _): .hostname(endpoint.host, port: endpoint.port)
       case .socket(let path): .unixDomainSocket(path: path)
       }
     let application = Application(

@@ -36,7 +36,7 @@ struct HTTPAPITests {
     var headers = more
     if let token { headers[.authorization] = token }
     if !body.isEmpty, headers[.contentType] == nil { headers[.contentType] = "application/json" }
-    let asked = HTTPAPI.Asked(
+    let asked = Asked(
       method: method, path: path, query: query, headers: headers, peer: "ipv4:192.0.2.7:50312")
     let answer = await HTTPAPI(calls(of: place)).answer(asked) { _ in Array(body.utf8) }
     guard case .bytes(let bytes, _) = answer.body else {

@@ -1,20 +1,24 @@
 import BatonBase
-import BatonCoordinator
-import BatonModel
+package import BatonCoordinator
+package import BatonModel
 import BatonSpec
 
 /// The parameters behind the `?` of an address.
-struct Query: Sendable {
+package struct Query: Sendable {
   private var values: [String: [String]] = [:]
 
-  static let largest = 16 << 10
-  static let mostParameters = 128
+  package static let largest = 16 << 10
+  package static let mostParameters = 128
 
   /// - Parameters:
   ///   - text: the text behind the `?`.
   ///   - names: the parameters that the route has.
-  init(_ text: String, knowing names: [String]) throws(HTTPFailure) {
-    guard text.utf8.count <= Self.largest else { throw .invalid("the query has more than \(Self.largest) bytes") }
+  ///   - most: the most bytes of the text.
+  ///   - repetitions: how often one parameter may be given.
+  package init(
+    _ text: String, knowing names: [String], most: Int = largest, repetitions: Int = 32
+  ) throws(HTTPFailure) {
+    guard text.utf8.count <= most else { throw .invalid("the query has more than \(most) bytes") }
     let parts = text.split(separator: "&")
     guard parts.count <= Self.mostParameters else {
       throw .invalid("the query has more than \(Self.mostParameters) parameters")
@@ -30,24 +34,23 @@ struct Query: Sendable {
       }
       guard !value.unicodeScalars.contains("\0") else { throw .invalid("'\(name)' has a NUL character") }
       values[name, default: []].append(value)
-      guard list(name).count <= Self.most else { throw .invalid("'\(name)' is given more than \(Self.most) times") }
+      guard list(name).count <= repetitions else {
+        throw .invalid("'\(name)' is given more than \(repetitions) times")
+      }
     }
   }
 
-  /// How often one parameter may be given.
-  private static let most = 32
-
   /// Every value of a parameter that may be given several times.
-  func list(_ name: String) -> [String] { values[name] ?? [] }
+  package func list(_ name: String) -> [String] { values[name] ?? [] }
 
   /// The value of a parameter that may be given once.
-  func text(_ name: String) throws(HTTPFailure) -> String? {
+  package func text(_ name: String) throws(HTTPFailure) -> String? {
     let found = list(name)
     guard found.count < 2 else { throw .invalid("'\(name)' is given \(found.count) times; give it once") }
     return found.first
   }
 
-  func number(_ name: String, in range: ClosedRange<Int>) throws(HTTPFailure) -> Int? {
+  package func number(_ name: String, in range: ClosedRange<Int>) throws(HTTPFailure) -> Int? {
     guard let text = try text(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw .invalid(
@@ -57,7 +60,7 @@ struct Query: Sendable {
     return number
   }
 
-  func truth(_ name: String) throws(HTTPFailure) -> Bool {
+  package func truth(_ name: String) throws(HTTPFailure) -> Bool {
     switch try text(name) {
     case nil, "false": return false
     case "true": return true
@@ -65,13 +68,13 @@ struct Query: Sendable {
     }
   }
 
-  func word<Word: RawRepresentable & CaseIterable>(
+  package func word<Word: RawRepresentable & CaseIterable>(
     _ name: String, _ type: Word.Type = Word.self
   ) throws(HTTPFailure) -> Word? where Word.RawValue == String {
     try text(name).map { text throws(HTTPFailure) in try Self.word(text, of: name) }
   }
 
-  func words<Word: RawRepresentable & CaseIterable>(
+  package func words<Word: RawRepresentable & CaseIterable>(
     _ name: String, _ type: Word.Type = Word.self
   ) throws(HTTPFailure) -> [Word] where Word.RawValue == String {
     try list(name).map { text throws(HTTPFailure) in try Self.word(text, of: name) }
@@ -86,7 +89,7 @@ struct Query: Sendable {
         + "'\(text.escapedForMessage)'")
   }
 
-  func duration(_ name: String, in range: ClosedRange<Duration>) throws(HTTPFailure) -> Duration? {
+  package func duration(_ name: String, in range: ClosedRange<Duration>) throws(HTTPFailure) -> Duration? {
     guard let text = try text(name) else { return nil }
     let duration: Duration
     do { duration = try Values.duration(text) } catch { throw .invalid("'\(name)': \(error)") }
@@ -97,7 +100,7 @@ struct Query: Sendable {
   }
 
   /// A time of the past: a duration up to now, or a date.
-  func since(_ name: String, now: Timestamp) throws(HTTPFailure) -> Timestamp? {
+  package func since(_ name: String, now: Timestamp) throws(HTTPFailure) -> Timestamp? {
     guard let text = try text(name) else { return nil }
     do {
       switch try Values.earliestBeginDate(text) {
@@ -111,7 +114,7 @@ struct Query: Sendable {
 extension String {
   /// The text without its percent signs; `nil` if they are not followed by two hexadecimal digits, or if the result is
   /// not UTF-8.
-  func percentDecoded(plusIsSpace: Bool = false) -> String? {
+  package func percentDecoded(plusIsSpace: Bool = false) -> String? {
     var bytes: [UInt8] = []
     var rest = utf8[...]
     while let byte = rest.popFirst() {
@@ -131,12 +134,12 @@ extension String {
   }
 
   /// The text in a message: on one line, and not longer than a name may be.
-  var escapedForMessage: String {
+  package var escapedForMessage: String {
     let text = escapedOnOneLine
     return text.count > 100 ? text.prefix(99) + "…" : text
   }
 }
 
 extension HTTPFailure {
-  static func invalid(_ message: String) -> HTTPFailure { HTTPFailure(400, "invalid", message) }
+  package static func invalid(_ message: String) -> HTTPFailure { HTTPFailure(400, "invalid", message) }
 }

@@ -4,14 +4,14 @@ import BatonJSON
 import HTTPTypes
 
 extension Route {
-  static let changes = [Route(.get, "/v1/changes", .method("Watch"), waits: true, follow)]
+  static let changes = [Route(.get, "/v1/changes", .method("Changes"), waits: true, follow)]
 
   /// How often a stream without news has a comment, so that proxies do not take it for dead.
   static let pulse = Duration.seconds(15)
 
   /// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): what has changed, once a
   /// second at most, until the coordinator shuts down or the credential ends.
-  @Sendable private static func follow(_ call: Call) async throws -> Answer {
+  @Sendable package static func follow(_ call: Call) async throws -> Answer {
     let place = try call.waits.place()
     return Answer(
       body: .stream(type: "text/event-stream") { write in
@@ -19,11 +19,11 @@ extension Route {
         guard let permitted = call.permitted else { return }
         // One task writes: the pulse and the news come through the same mailbox.
         let texts = Mailbox<String>(capacity: 64)
-        try await permitted.runWhileValid { _ in
+        try await permitted.runWhileValid { api in
           try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
               defer { texts.close() }
-              try await call.calls.changes(permitted.caller) { texts.send(event($0)) }
+              try await api.changes { texts.send(event($0)) }
             }
             group.addTask {
               while texts.send(": \n\n") { try await call.calls.sleep(pulse) }

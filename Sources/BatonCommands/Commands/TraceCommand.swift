@@ -50,7 +50,7 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let link = try traceUrl ?? Self.configuredLink(console.environment)
+    let link = try traceUrl ?? TraceLink.configured(console.environment)
     let request = request
     let (details, trace) = try await client.connect { api in
       if let number = request.request {
@@ -86,10 +86,14 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
     throw ValidationError("It must be an http or https address with \(TraceLink.placeholder) in it.")
   }
 
-  private static func configuredLink(_ environment: CommandEnvironment) throws -> TraceLink? {
+}
+
+extension TraceLink {
+  /// The link that the variable `BATON_TRACE_URL` gives; `nil` if it is not set.
+  static func configured(_ environment: CommandEnvironment) throws -> TraceLink? {
     guard let text = environment.variable("BATON_TRACE_URL") else { return nil }
     if let link = TraceLink(text) { return link }
     throw CommandFailure(
-      .usage, "BATON_TRACE_URL must be an http or https address with \(TraceLink.placeholder) in it: \(text.onOneLine)")
+      .usage, "BATON_TRACE_URL must be an http or https address with \(placeholder) in it: \(text.onOneLine)")
   }
 }

@@ -91,6 +91,8 @@ package protocol OperatorAPI: Sendable {
   func transfers(on host: HostName?) async throws -> FleetTransfers
   /// Asks the host of a transfer to end it, as a failure that its job is told.
   func cancelTransfer(_ key: TransferKey) async throws
+  /// Calls `body` with what has changed, at most once a second, until the coordinator shuts down or `body` is too slow.
+  func changes(_ body: @escaping @Sendable (Set<ChangeTopic>) async throws -> Void) async throws
   /// What keeps the fleet from working.
   func standing() async throws -> FleetStanding
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation

@@ -15,9 +15,6 @@ package struct HTTPCalls: Sendable {
   package var now: @Sendable () -> Timestamp
   /// Sleeps on the coordinator's clock.
   package var sleep: @Sendable (Duration) async throws -> Void
-  /// Calls the function with what has changed that the caller may know of, until the coordinator shuts down.
-  package var changes:
-    @Sendable (Caller, @escaping @Sendable (Set<ChangeTopic>) async throws -> Void) async throws -> Void
   /// The most calls that may wait for something at the same time: half of the connections of HTTP, so that the other
   /// half answers.
   package var mostWaits: Int
@@ -25,13 +22,9 @@ package struct HTTPCalls: Sendable {
   package init(
     admit: @escaping @Sendable (String, String?, String) async throws -> HTTPCall,
     now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async throws -> Void,
-    changes:
-      @escaping @Sendable (
-        Caller, @escaping @Sendable (Set<ChangeTopic>) async throws -> Void
-      ) async throws -> Void, mostWaits: Int
+    mostWaits: Int
   ) {
-    (self.admit, self.now, self.sleep) = (admit, now, sleep)
-    (self.changes, self.mostWaits) = (changes, mostWaits)
+    (self.admit, self.now, self.sleep, self.mostWaits) = (admit, now, sleep, mostWaits)
   }
 
   /// Whether a credential may make calls of the method, as far as its scopes go. The table of gRPC decides.
@@ -60,12 +53,7 @@ extension HTTPCalls {
           throw HTTPFailure(error)
         }
       }, now: { coordinator.now().date }, sleep: { try await coordinator.clocks.sleep($0) },
-      changes: { caller, body in
-        try await coordinator.changes { topics in
-          let known = topics.filter { $0.identifier.map(caller.covers) ?? true }
-          if !known.isEmpty { try await body(known) }
-        }
-      }, mostWaits: mostWaits)
+      mostWaits: mostWaits)
   }
 }
 
@@ -85,10 +73,20 @@ package struct HTTPCall: Sendable {
   /// - Throws: an `HTTPFailure`, or `CancellationError` if the task was cancelled.
   package func run<Result: Sendable>(_ body: @Sendable (any OperatorAPI) async throws -> Result) async throws -> Result
   {
+    try await Self.telling { try await Caller.$current.withValue(caller) { try await body(api) } }
+  }
+
+  /// Runs `body`, and tells its errors as failures of HTTP.
+  /// - Throws: an `HTTPFailure`, or `CancellationError` if the task was cancelled.
+  package static func telling<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     do {
-      return try await answering { try await Caller.$current.withValue(caller) { try await body(api) } }
+      return try await answering(body)
     } catch let error as RPCError {
       throw HTTPFailure(error)
+    } catch let error as CoordinatorUnreachable where error.isNotPermitted {
+      throw HTTPFailure(401, "notPermitted", error.message)
+    } catch let error as CoordinatorUnreachable {
+      throw HTTPFailure(503, "unavailable", error.message, retryAfter: HTTPFailure.unavailableFor)
     } catch let error as HTTPFailure {
       throw error
     } catch let error as CancellationError {

@@ -22,6 +22,20 @@ package enum ChangeTopic: Hashable, Sendable {
     if case .request(let identifier) = self { identifier } else { nil }
   }
 
+  /// - Parameter text: the topic as `text` writes it; an unknown one means anything, because it is of a newer version.
+  package init(_ text: String) {
+    let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+    switch (parts.first, parts.count) {
+    case ("overview", 1): self = .overview
+    case ("requests", 1): self = .requests
+    case ("hosts", 1): self = .hosts
+    case ("definitions", 1): self = .definitions
+    case ("request", 2): self = JobIdentifier(parts[1]).map { .request($0) } ?? .everything
+    case ("host", 2): self = .host(HostName(parts[1]))
+    default: self = .everything
+    }
+  }
+
   /// The topic as programs read it: `overview`, `request/com.example.report`, or `*`.
   package var text: String {
     switch self {

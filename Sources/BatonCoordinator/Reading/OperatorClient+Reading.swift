@@ -21,6 +21,19 @@ extension OperatorClient {
     }
   }
 
+  /// An older coordinator does not tell its changes; the call then throws `OperatorError.refused`.
+  package func changes(_ body: @escaping @Sendable (Set<ChangeTopic>) async throws -> Void) async throws {
+    try await call(within: nil) {
+      do {
+        try await operators.changes(Baton_V1_Empty(), metadata: metadata, options: options) { response in
+          for try await reply in response.messages { try await body(Set(reply.topics.map { ChangeTopic($0) })) }
+        }
+      } catch let error as RPCError where error.code == .unimplemented {
+        throw OperatorError.refused(.unavailable("this coordinator is too old to tell its changes"))
+      }
+    }
+  }
+
   package func forgetHost(_ host: HostName) async throws {
     let request = Baton_V1_ForgetHostRequest.with { $0.host = host.rawValue }
     _ = try await call { try await operators.forgetGoneHost(request, metadata: metadata, options: options) }

@@ -49,6 +49,16 @@ extension OperatorsService {
     }
   }
 
+  func changes(
+    request: Baton_V1_Empty, response: RPCWriter<Baton_V1_ChangesReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      try await api.changes { topics in
+        try await response.write(.with { $0.topics = topics.map(\.text).sorted() })
+      }
+    }
+  }
+
   func hostHistory(
     request: Baton_V1_HostHistoryRequest, response: RPCWriter<Baton_V1_HostHistoryReply>, context: ServerContext
   ) async throws {

@@ -45,6 +45,13 @@ extension PermittedAPI {
     return try await api.batches(identifier, number: number, shard: shard, batch: batch)
   }
 
+  func changes(_ body: @escaping @Sendable (Set<ChangeTopic>) async throws -> Void) async throws {
+    try await api.changes { topics in
+      let known = topics.filter { $0.identifier.map(caller.covers) ?? true }
+      if !known.isEmpty { try await body(known) }
+    }
+  }
+
   func queue() async throws -> QueueReport {
     var report = try await api.queue()
     report.classes = report.classes.compactMap { one in

@@ -64,6 +64,7 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/HostHistory": .read
     case "baton.v1.Operators/Prune": .operate
     case "baton.v1.Operators/Versions": .read
+    case "baton.v1.Operators/Changes": .read
     case "baton.v1.Operators/Queue": .read
     case "baton.v1.Operators/AbleHosts": .read
     case "baton.v1.Operators/VerifyAudit": .admin

@@ -2046,6 +2046,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .serverStreaming
             )
         }
+        /// Namespace for "Changes" metadata.
+        package enum Changes: Sendable {
+            /// Request type for "Changes".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Changes".
+            package typealias Output = Baton_V1_ChangesReply
+            /// Descriptor for "Changes".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Changes",
+                type: .serverStreaming
+            )
+        }
         /// Namespace for "Queue" metadata.
         package enum Queue: Sendable {
             /// Request type for "Queue".
@@ -2140,6 +2153,7 @@ package enum Baton_V1_Operators: Sendable {
             HostHistory.descriptor,
             Prune.descriptor,
             Versions.descriptor,
+            Changes.descriptor,
             Queue.descriptor,
             AbleHosts.descriptor,
             VerifyAudit.descriptor
@@ -3068,6 +3082,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_VersionsRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply>
+
+        /// Handle the "Changes" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What has changed, once a second at most, until the coordinator shuts down.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ChangesReply` messages.
+        func changes(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ChangesReply>
 
         /// Handle the "Queue" method.
         ///
@@ -4031,6 +4063,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_VersionsRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply>
+
+        /// Handle the "Changes" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What has changed, once a second at most, until the coordinator shuts down.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ChangesReply` messages.
+        func changes(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ChangesReply>
 
         /// Handle the "Queue" method.
         ///
@@ -5002,6 +5052,25 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws
 
+        /// Handle the "Changes" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What has changed, once a second at most, until the coordinator shuts down.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - response: A response stream of `Baton_V1_ChangesReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func changes(
+            request: Baton_V1_Empty,
+            response: GRPCCore.RPCWriter<Baton_V1_ChangesReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
         /// Handle the "Queue" method.
         ///
         /// > Source IDL Documentation:
@@ -5646,6 +5715,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Changes.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ChangesReply>(),
+            handler: { request, context in
+                try await self.changes(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Queue.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_QueueReply>(),
@@ -6261,6 +6341,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VersionsReply> {
         let response = try await self.versions(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
+    }
+
+    package func changes(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ChangesReply> {
+        let response = try await self.changes(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -7020,6 +7111,23 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
             metadata: [:],
             producer: { writer in
                 try await self.versions(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
+        )
+    }
+
+    package func changes(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ChangesReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_ChangesReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.changes(
                     request: request.message,
                     response: writer,
                     context: context
@@ -8241,6 +8349,29 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_VersionsReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_VersionsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Changes" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What has changed, once a second at most, until the coordinator shuts down.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ChangesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func changes<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ChangesReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ChangesReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Queue" method.
@@ -10059,6 +10190,38 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "Changes" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What has changed, once a second at most, until the coordinator shuts down.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ChangesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func changes<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ChangesReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ChangesReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Changes.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "Queue" method.
         ///
         /// > Source IDL Documentation:
@@ -11622,6 +11785,33 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_VersionsRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_VersionsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Changes" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What has changed, once a second at most, until the coordinator shuts down.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func changes<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ChangesReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.changes(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ChangesReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -13385,6 +13575,37 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.versions(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Changes" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What has changed, once a second at most, until the coordinator shuts down.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func changes<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ChangesReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.changes(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -276,7 +276,7 @@ struct LiveBackend: Backend {
 
   /// Runs `body`, and turns errors in flags, the environment or a configuration file into usage errors (exit status
   /// 64).
-  private func asUsage<Result>(_ body: () async throws -> Result) async throws -> Result {
+  func asUsage<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
     } catch let error as HostPortError {
@@ -287,7 +287,7 @@ struct LiveBackend: Backend {
   }
 
   /// Runs the services until SIGTERM or SIGINT. The last service in the list is shut down first.
-  private static func serve(_ services: [any Service], _ level: Logger.Level) async throws {
+  static func serve(_ services: [any Service], _ level: Logger.Level) async throws {
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },

@@ -21,7 +21,7 @@ extension CommandEnvironment {
       currentDirectory: FileManager.default.currentDirectoryPath, user: Terminal.userName(variables),
       interrupted: Terminal.interrupted, sleep: { try await Task.sleep(for: $0, clock: .continuous) },
       readAnswer: Terminal.readAnswer, readSecret: Terminal.readSecret,
-      readInput: Terminal.readInput,
+      readInput: Terminal.readInput, openBrowser: { Browser(variables).open($0) },
       drawSubmissionID: { UUID().uuidString.lowercased() }
     )
   }

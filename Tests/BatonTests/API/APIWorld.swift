@@ -56,7 +56,7 @@ struct APIWorld: Sendable {
     if let token { headers[.authorization] = token }
     for (name, value) in more { headers[HTTPField.Name(name)!] = value }
     let answer = await api.answer(
-      HTTPAPI.Asked(
+      Asked(
         method: HTTPRequest.Method(words[0])!, path: parts[0], query: parts.count > 1 ? parts[1] : "", headers: headers)
     ) { most in
       guard body.count <= most else { throw HTTPFailure(413, "invalid", "the body may have \(most) bytes") }

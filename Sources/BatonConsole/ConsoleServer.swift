@@ -1,0 +1,106 @@
+import BatonAPI
+import BatonBase
+import BatonCoordinator
+import BatonHTTP
+import BatonModel
+import HTTPTypes
+import Hummingbird
+
+/// The rules for requests to the console: where they may come from, who is signed in, and what every answer says to the
+/// browser.
+struct ConsoleServer: Sendable {
+  private let console: Console
+  private let calls: HTTPCalls
+  private let table: RouteTable
+
+  init(_ console: Console, _ calls: HTTPCalls) {
+    (self.console, self.calls) = (console, calls)
+    table = RouteTable(
+      console.routes, calls, unknown: "there is no such page", failed: { FailurePage.answer($0) })
+  }
+
+  func answer(_ request: Request, in context: HTTPContext) async -> Response {
+    var asked = Asked(request, context)
+    let now = calls.now()
+    let session = session(of: asked, at: now)
+    // A header of the browser proves nothing here: only the session does.
+    asked.shown = session?.shown
+    var answer: Answer
+    if let refusal = refusal(asked, authority: request.head.authority) {
+      answer = FailurePage.answer(refusal)
+    } else {
+      answer = await table.answer(asked, request, in: context)
+      if answer.status == .unauthorized, asked.path != "/login" { answer = signIn(asked, answer) }
+      if let session, let renewed = session.renewed(at: now), answer.status == .ok {
+        answer.headers.append(HTTPField(name: .setCookie, value: console.cookie(of: renewed)))
+      }
+    }
+    for (name, value) in Self.headers { answer.headers[name] = value }
+    return answer.response(isHead: request.method == .head, in: context)
+  }
+
+  private func session(of asked: Asked, at now: Timestamp) -> ConsoleSession? {
+    guard let cookie = asked.headers.cookie(console.seal.prefix), let session = console.seal.session(cookie),
+      session.isValid(at: now), !console.ended.contains(session.id, at: now)
+    else { return nil }
+    switch (console.signIn, session.proof) {
+    case (.codes, .own), (.credentials, .credential): return session
+    default: return nil
+    }
+  }
+
+  /// Where somebody who is not signed in is sent. A browser that shows a page goes to the sign-in, and comes back.
+  private func signIn(_ asked: Asked, _ failure: Answer) -> Answer {
+    guard asked.method == .get, asked.headers[.init("Sec-Fetch-Mode")!] ?? "navigate" == "navigate" else {
+      return failure
+    }
+    let place = asked.path + (asked.query.isEmpty ? "" : "?" + asked.query)
+    let login = Link("login", query: [("to", place == "/" ? nil : place)])
+    return Answer(body: .bytes([], type: ""), .seeOther, headers: [.location: login.text])
+  }
+
+  // MARK: Where requests may come from
+
+  private func refusal(_ asked: Asked, authority: String?) -> HTTPFailure? {
+    let host = authority ?? ""
+    if case .codes = console.signIn, !Self.isLoopback(host) {
+      return HTTPFailure(
+        421, "invalid", "the console is at localhost, not at '\(host.escapedForMessage)': another site may have sent you")
+    }
+    guard asked.method != .get, asked.method != .head else { return nil }
+    let refusal = HTTPFailure(
+      403, "notPermitted", "another site may have sent this change, so nothing was changed: use the console's own pages")
+    if let site = asked.headers[Self.fetchSite] { return site == "same-origin" ? nil : refusal }
+    guard let origin = asked.headers[.origin] else { return refusal }
+    return origin == "http://\(host)" || origin == "https://\(host)" ? nil : refusal
+  }
+
+  private static let fetchSite = HTTPField.Name("Sec-Fetch-Site")!
+
+  /// Whether a request was meant for this machine. Otherwise a site could give its own name our address, and read our
+  /// pages as its own.
+  static func isLoopback(_ authority: String) -> Bool {
+    var host = authority[...]
+    if host.hasPrefix("[") {
+      host = host.dropFirst().prefix { $0 != "]" }
+      return host == "::1"
+    }
+    host = host.prefix { $0 != ":" }
+    return host == "127.0.0.1" || host == "localhost" || host.hasSuffix(".localhost")
+  }
+
+  // MARK: What browsers are told
+
+  private static let policy =
+    ["default-src 'none'"]
+    + ["script-src", "style-src", "img-src", "connect-src", "form-action"].map { "\($0) 'self'" }
+    + ["frame-ancestors 'none'", "base-uri 'none'"]
+
+  private static let headers: [(HTTPField.Name, String)] = [
+    (.contentSecurityPolicy, policy.joined(separator: "; ")),
+    (.xContentTypeOptions, "nosniff"),
+    (HTTPField.Name("Referrer-Policy")!, "no-referrer"),
+    (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
+    (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
+  ]
+}

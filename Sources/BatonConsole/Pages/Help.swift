@@ -1,0 +1,5 @@
+import BatonAPI
+
+extension Console {
+  var helpRoutes: [Route] { [] }
+}
