@@ -14,6 +14,8 @@ extension Console {
       },
       page("/requests/{identifier}", "Show", RequestPage.show),
       page("/requests/{identifier}/{number}", "Show", query: ["launch", "shard"], RequestPage.show),
+      page("/requests/{identifier}/why", "Explain", WhyPage.show),
+      page("/requests/{identifier}/trace", "Trace", query: ["all"], TracePage.show),
       page("/requests/{identifier}/{number}/why", "Explain", WhyPage.show),
       page("/requests/{identifier}/{number}/trace", "Trace", query: ["all"], TracePage.show),
     ] + RequestActions.all.flatMap(action)
