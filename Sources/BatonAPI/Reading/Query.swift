@@ -41,6 +41,13 @@ package struct Query: Sendable {
     }
   }
 
+  /// The query without empty values: a form sends its empty fields too.
+  package var withoutEmptyValues: Query {
+    var query = self
+    query.values = values.mapValues { $0.filter { !$0.isEmpty } }
+    return query
+  }
+
   /// Every value of a parameter that may be given several times.
   package func list(_ name: String) -> [String] { values[name] ?? [] }
 

@@ -1,4 +1,4 @@
-import BatonCoordinator
+package import BatonCoordinator
 import BatonJSON
 import BatonModel
 import BatonStore
@@ -21,21 +21,7 @@ extension Route {
 
   @Sendable private static func list(_ call: Call) async throws -> Answer {
     let query = call.query
-    let pattern = try query.text("name").map { text throws(HTTPFailure) in
-      guard let pattern = PrincipalPattern(try Call.name(text)) else {
-        throw .invalid("'name' has to be a name, in which * stands for any characters")
-      }
-      return pattern
-    }
-    let labels = try query.list("label").map { text throws(HTTPFailure) in
-      guard let label = HostFilter.Label(text) else {
-        throw .invalid("'label' has to be NAME=VALUE or NAME, not '\(text.escapedForMessage)'")
-      }
-      return label
-    }
-    let filter = HostFilter(
-      pattern: pattern, states: Set(try query.words("state", HostReport.State.self)), labels: labels,
-      conditions: Set(try query.words("condition", HostFilter.Condition.self)))
+    let filter = try HostFilter(query)
     let limit = try query.number("limit", in: Page.limits) ?? 100
     let after = try query.text("after").map { text throws(HTTPFailure) in try Call.host(text) }
     let found = try await call.run { try await $0.hosts(filter, after: after, limit: limit) }
@@ -64,5 +50,26 @@ extension Route {
     let limit = try query.number("limit", in: 1...ConditionChange.most) ?? 100
     let history = try await call.run { try await $0.history(of: host, since: since, limit: limit) }
     return Answer(JSONValue(history, of: host).keeping(["host", part]))
+  }
+}
+
+extension HostFilter {
+  /// The filter of a query with `name`, `state`, `label` and `condition`.
+  package init(_ query: Query) throws(HTTPFailure) {
+    let pattern = try query.text("name").map { text throws(HTTPFailure) in
+      guard let pattern = PrincipalPattern(try Call.name(text)) else {
+        throw .invalid("'name' has to be a name, in which * stands for any characters")
+      }
+      return pattern
+    }
+    let labels = try query.list("label").map { text throws(HTTPFailure) in
+      guard let label = Label(text) else {
+        throw .invalid("'label' has to be NAME=VALUE or NAME, not '\(text.escapedForMessage)'")
+      }
+      return label
+    }
+    self.init(
+      pattern: pattern, states: Set(try query.words("state", HostReport.State.self)), labels: labels,
+      conditions: Set(try query.words("condition", Condition.self)))
   }
 }

@@ -88,8 +88,11 @@ enum Parts {
   }
 
   /// A table that can be scrolled to the side where it is wider than the page.
-  static func table(_ caption: String, _ columns: [String], _ rows: [HTML]) -> HTML {
-    let heads = columns.map { name -> HTML in "<th scope=\"col\">\(name)</th>" }
+  /// - Parameter numbers: the columns of numbers, whose cells have the class `number`.
+  static func table(_ caption: String, _ columns: [String], numbers: Set<String> = [], _ rows: [HTML]) -> HTML {
+    let heads = columns.map { name -> HTML in
+      numbers.contains(name) ? "<th scope=\"col\" class=\"number\">\(name)</th>" : "<th scope=\"col\">\(name)</th>"
+    }
     return """
       <div class="wide" tabindex="0" role="region" aria-label="\(caption)"><table>
       <caption class="hidden">\(caption)</caption>
@@ -107,7 +110,9 @@ enum Parts {
 
   /// Names and values, one under the other.
   static func facts(_ facts: [(String, HTML)]) -> HTML {
-    let rows = facts.filter { !$0.1.isEmpty }.map { name, value -> HTML in "<div><dt>\(name)</dt><dd>\(value)</dd></div>" }
+    let rows = facts.filter { !$0.1.isEmpty }.map { name, value -> HTML in
+      "<div><dt>\(name)</dt><dd>\(value)</dd></div>"
+    }
     return "<dl class=\"facts\">\(rows)</dl>"
   }
 

@@ -1,22 +1,20 @@
-import BatonJSON
-import BatonModel
-import BatonTelemetry
+package import BatonModel
 
 /// One condition of a host, in words.
-struct ConditionFact: Hashable, Sendable {
-  var name: String
-  var value: String
-  var source: String
-  var raw: String
+package struct ConditionFact: Hashable, Sendable {
+  package var name: String
+  package var value: String
+  package var source: String
+  package var raw: String
   /// How long the condition has had this value; `nil` if that is unknown.
-  var age: Duration?
+  package var age: Duration?
 
-  var isSimulated: Bool { source == ConditionOverrides.source }
+  package var isSimulated: Bool { source == ConditionOverrides.source }
 }
 
 extension Conditions {
   /// Every condition, in the order in which commands show them.
-  var facts: [ConditionFact] {
+  package var facts: [ConditionFact] {
     [
       fact("power", power) { $0.rawValue }, fact("battery", battery) { "\($0) %" },
       fact("low power mode", lowPowerMode) { $0 ? "on" : "off" }, fact("thermal", thermal) { $0.name },
@@ -31,7 +29,7 @@ extension Conditions {
   }
 
   /// The names of the conditions that `baton simulate conditions` has replaced.
-  var simulated: [String] { facts.filter(\.isSimulated).map(\.name) }
+  package var simulated: [String] { facts.filter(\.isSimulated).map(\.name) }
 
   private func fact<Value>(_ name: String, _ reading: Reading<Value>, _ words: (Value) -> String) -> ConditionFact {
     ConditionFact(name: name, value: reading.words(words), source: reading.source, raw: reading.raw, age: reading.age)
@@ -39,7 +37,7 @@ extension Conditions {
 }
 
 extension Reading {
-  func words(_ words: (Value) -> String) -> String { value.map(words) ?? "unknown" }
+  package func words(_ words: (Value) -> String) -> String { value.map(words) ?? "unknown" }
 }
 
 extension OwnersWord {
