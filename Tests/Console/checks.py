@@ -66,8 +66,10 @@ def run_one(bench, subject, name, function):
         verdict = f"skipped: {reason}"
     except Failed as failure:
         verdict, message = "FAILED", "  " + str(failure).replace("\n", "\n  ")
-    except Exception:
-        verdict, message = "FAILED", traceback.format_exc()
+    except Exception as error:
+        own = [frame for frame in traceback.extract_tb(error.__traceback__) if "/Tests/Console/" in frame.filename]
+        where = "".join(f"  {frame.filename.rpartition('/')[2]}:{frame.lineno}: {frame.line}\n" for frame in own[1:])
+        verdict, message = "FAILED", f"{where}  {type(error).__name__}: {error}"
     seconds = time.monotonic() - begun
     print(f"{time.monotonic() - bench.begun:6.1f} s  {name}: {verdict}", flush=True)
     return subject, name, seconds, verdict, message

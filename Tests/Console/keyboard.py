@@ -16,8 +16,9 @@ def press(page, *keys):
 
 
 def settle(page):
+    """Waits until the page is there and its script has run."""
     page.wait_for_load_state("load")
-    page.wait_for_function("document.getElementById('live') !== null && document.getElementById('pause') !== null")
+    page.wait_for_selector("#pause:not([hidden])")
 
 
 @check("keyboard", "sign in with a typed code")

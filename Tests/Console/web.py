@@ -20,7 +20,9 @@ class Answer:
         return self.headers.get(name)
 
     def __repr__(self):
-        return f"{self.status} {dict(self.headers)} {self.text[:300]!r}"
+        kept = {name: self.headers[name] for name in ("Location", "Set-Cookie", "Content-Type") if name in self.headers}
+        words = re.sub(r"<[^>]*>|\s+", " ", self.text.partition("<main")[2] or self.text)
+        return f"{self.status} {kept} {re.sub(' +', ' ', words)[:200]!r}"
 
 
 class Site:
@@ -37,7 +39,7 @@ class Site:
 
     def call(self, method, path, fields=None, headers=None, cookie=True, body=None, host=None):
         """One call. `fields`: of a form; `cookie`: whether the session is shown, or another cookie."""
-        sent = {"Host": host or self.host}
+        sent = {"Host": self.host if host is None else host}
         if cookie:
             shown = self.cookie if cookie is True else cookie
             sent |= {"Cookie": shown} if shown else {}
