@@ -20,6 +20,8 @@ package struct Route: Sendable {
   var rehearsal: String?
   /// The query parameters.
   var query: [String]
+  /// How often one parameter may be given.
+  var repetitions: Int
   /// Whether the call may last, so that it ends when its caller goes away.
   var waits: Bool
   var answer: @Sendable (Call) async throws -> Answer
@@ -27,11 +29,11 @@ package struct Route: Sendable {
 
   package init(
     _ method: HTTPRequest.Method, _ path: String, _ access: Access, query: [String] = [], rehearsal: String? = nil,
-    waits: Bool = false,
+    repetitions: Int = Query.usualRepetitions, waits: Bool = false,
     _ answer: @escaping @Sendable (Call) async throws -> Answer
   ) {
     (self.method, self.path, self.access, self.query, self.waits) = (method, path, access, query, waits)
-    (self.rehearsal, self.answer) = (rehearsal, answer)
+    (self.rehearsal, self.repetitions, self.answer) = (rehearsal, repetitions, answer)
     segments = path.split(separator: "/")
   }
 

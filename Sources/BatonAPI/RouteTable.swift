@@ -99,9 +99,10 @@ package struct RouteTable: Sendable {
     }
     do {
       let permitted = try await admitted(route, asked)
-      let query = try Query(asked.query, knowing: route.query)
+      let query = try Query(asked.query, knowing: route.query, repetitions: route.repetitions)
       let call = Call(
-        permitted: permitted, parameters: values, query: query, headers: asked.headers, peer: asked.peer, body: body, calls: calls,
+        permitted: permitted, parameters: values, query: query, headers: asked.headers, peer: asked.peer, body: body,
+        calls: calls,
         waits: waits)
       let answer = try await route.answer(call)
       return route.method == .get ? answer.validated(against: asked.headers[.ifNoneMatch]) : answer

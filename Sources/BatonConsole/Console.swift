@@ -74,7 +74,7 @@ package struct Console: Sendable {
   func action(_ action: Action) -> [Route] {
     let access = Route.Access.method(action.method)
     return [
-      Route(.get, action.path, access, query: action.fields) { call in
+      Route(.get, action.path, access, query: action.fields, repetitions: Question.mostAtOnce) { call in
         try checkMayChange()
         let visit = Visit(call: call, console: self)
         let question = try await action.question(visit, call.query)

@@ -15,6 +15,7 @@ final class FakeBackend: Backend {
   let logins = Mutex<[String]>([])
   let runs = Mutex<[RunOptions]>([])
   let ups = Mutex<[UpOptions]>([])
+  let consoles = Mutex<[ConsoleOptions]>([])
   let coordinators = Mutex<[CoordinatorOptions]>([])
   let backups = Mutex<[String]>([])
   let moves = Mutex<[String]>([])
@@ -82,6 +83,14 @@ final class FakeBackend: Backend {
     ups.withLock { $0.append(options) }
     if let error { throw error }
     try await started(coordinator)
+  }
+
+  func runConsole(
+    _ options: ConsoleOptions, _ target: ConnectionTarget, signIn: @escaping @Sendable (_ address: String) -> Void
+  ) async throws {
+    consoles.withLock { $0.append(options) }
+    if let error { throw error }
+    signIn("http://baton.localhost:7430/login#4f")
   }
 
   func runCoordinator(_ options: CoordinatorOptions) async throws {

@@ -19,6 +19,8 @@ final class FakeCoordinator: OperatorAPI {
     var transfers = FleetTransfers()
     var explanation = Explanation.waiting
     var trace: RequestTrace?
+    /// What `changes` tells.
+    var topics: [Set<ChangeTopic>] = []
     var applied: [AppliedDefinition]?
     /// The answers to submissions, one for each. After them, every submission is accepted.
     var submissions: [SubmissionResult] = []
@@ -359,6 +361,11 @@ final class FakeCoordinator: OperatorAPI {
   func versions(of pattern: IdentifierPattern) async throws -> [DefinitionVersion] {
     try call("versions of \(pattern)")
     return state.withLock { $0.versions }
+  }
+
+  func changes(_ body: @escaping @Sendable (Set<ChangeTopic>) async throws -> Void) async throws {
+    try call("changes")
+    for topics in state.withLock({ $0.topics }) { try await body(topics) }
   }
 
   func queue() async throws -> QueueReport {

@@ -169,10 +169,10 @@ struct HTTPAPITests {
         ServedFleet.definition("com.mine.*"), ServedFleet.definition("com.other.*"),
       ])
       let token = "Bearer \(try await place.credential("alice", [.read], patterns: ["com.mine.*"]))"
-      let call = try await Self.calls(of: place).admit("Watch", token, "ipv4:192.0.2.7:50312")
+      let call = try await Self.calls(of: place).admit("Changes", token, "ipv4:192.0.2.7:50312")
       let heard = Mailbox<ChangeTopic>(capacity: 1000)
       let listening = Task {
-        try await Self.calls(of: place).changes(call.caller) { heard.send(contentsOf: Array($0)) }
+        try await call.run { api in try await api.changes { heard.send(contentsOf: Array($0)) } }
       }
       let mine = ChangeTopic.request(JobIdentifier("com.mine.a")!)
       let other = ChangeTopic.request(JobIdentifier("com.other.a")!)

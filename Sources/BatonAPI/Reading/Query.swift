@@ -9,6 +9,7 @@ package struct Query: Sendable {
 
   package static let largest = 16 << 10
   package static let mostParameters = 128
+  package static let usualRepetitions = 32
 
   /// - Parameters:
   ///   - text: the text behind the `?`.
@@ -16,7 +17,7 @@ package struct Query: Sendable {
   ///   - most: the most bytes of the text.
   ///   - repetitions: how often one parameter may be given.
   package init(
-    _ text: String, knowing names: [String], most: Int = largest, repetitions: Int = 32
+    _ text: String, knowing names: [String], most: Int = largest, repetitions: Int = usualRepetitions
   ) throws(HTTPFailure) {
     guard text.utf8.count <= most else { throw .invalid("the query has more than \(most) bytes") }
     let parts = text.split(separator: "&")

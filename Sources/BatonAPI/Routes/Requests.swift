@@ -1,7 +1,7 @@
-import BatonCoordinator
+package import BatonCoordinator
 import BatonJSON
-import BatonModel
-import BatonStore
+package import BatonModel
+package import BatonStore
 import BatonTelemetry
 import BatonWire
 import HTTPTypes
@@ -33,7 +33,7 @@ extension Route {
 
   @Sendable private static func list(_ call: Call) async throws -> Answer {
     let query = call.query
-    let states = try query.list("state").map { text throws(HTTPFailure) in try Self.states(text) }
+    let states = try query.list("state").map { text throws(HTTPFailure) in try RequestState.named(text) }
     let filter = RequestFilter(
       states: states.reduce(into: []) { $0.formUnion($1) },
       pattern: try query.text("pattern").map { text throws(HTTPFailure) in try Call.pattern(text) },
@@ -56,19 +56,6 @@ extension Route {
       found, limit: limit, json: { JSONValue($0, obstacle: obstacles[$0.id]) },
       position: { .string(String($0.id.rawValue)) })
     return Answer(page.json("requests"))
-  }
-
-  /// The states that a word names: one state, or a group of them.
-  private static func states(_ text: String) throws(HTTPFailure) -> Set<RequestState> {
-    if let state = RequestState(rawValue: text) { return [state] }
-    switch text {
-    case "pending": return Set(RequestState.allCases.filter(\.isPending))
-    case "unfinished": return Set(RequestState.allCases.filter { !$0.isEnded })
-    case "ended": return Set(RequestState.allCases.filter(\.isEnded))
-    default:
-      let names = RequestState.allCases.map(\.rawValue) + ["pending", "unfinished", "ended"]
-      throw .invalid("'state' has to be one of \(names.joined(separator: ", ")), not '\(text.escapedForMessage)'")
-    }
   }
 
   @Sendable private static func show(_ call: Call) async throws -> Answer {
@@ -121,5 +108,20 @@ extension Route {
 
 extension RequestRecord {
   /// The time by which a list of this order is sorted; `nil` if the request has none.
-  fileprivate func time(in order: ListOrder) -> Timestamp? { order == .endedLast ? endedAt : submittedAt }
+  package func time(in order: ListOrder) -> Timestamp? { order == .endedLast ? endedAt : submittedAt }
+}
+
+extension RequestState {
+  /// The states that a word names: one state, or a group of them.
+  package static func named(_ text: String) throws(HTTPFailure) -> Set<RequestState> {
+    if let state = Self(rawValue: text) { return [state] }
+    switch text {
+    case "pending": return Set(RequestState.allCases.filter(\.isPending))
+    case "unfinished": return Set(RequestState.allCases.filter { !$0.isEnded })
+    case "ended": return Set(RequestState.allCases.filter(\.isEnded))
+    default:
+      let names = RequestState.allCases.map(\.rawValue) + ["pending", "unfinished", "ended"]
+      throw .invalid("'state' has to be one of \(names.joined(separator: ", ")), not '\(text.escapedForMessage)'")
+    }
+  }
 }

@@ -9,7 +9,7 @@ struct ObstacleText {
   static let lastReport = "last report"
 
   let now: Timestamp
-  private let identifier: JobIdentifier
+  private let explanation: Explanation
   private let style: Style
   private let width: Int
   /// The width of the widest code or label, so that the texts of all sections begin in the same column.
@@ -19,15 +19,15 @@ struct ObstacleText {
     self.now = now
     self.style = style
     self.width = width
-    identifier = explanation.record.identifier
+    self.explanation = explanation
     codeColumns = (explanation.lines.map(\.code) + [Self.lastReport]).map(\.columns).max() ?? 0
   }
 
   func lines(_ line: Explanation.Line) -> [String] {
     block(line.code, line.text, line.isPermanent ? .red : nil)
-      + (source(of: line).map { block("", $0) } ?? [])
-      + (line.clearsAt.flatMap(ending).map { block("", $0) } ?? [])
-      + block("", "remedy: \(named(line.remedy, line.host))")
+      + (line.sourceText(at: now).map { block("", $0) } ?? [])
+      + (line.endingText(at: now).map { block("", $0) } ?? [])
+      + block("", "remedy: \(explanation.named(line.remedy, line.host))")
   }
 
   /// Lines of the form `  code   text`, with the text wrapped below itself.
@@ -36,30 +36,6 @@ struct ObstacleText {
     return text.onOneLine.wrapped(to: max(20, width - indentation)).enumerated().map { index, part in
       "  \((index == 0 ? code : "").onOneLine.padded(to: codeColumns))  " + style.paint(part, colour)
     }
-  }
-
-  private func source(of line: Explanation.Line) -> String? {
-    guard let source = line.source else { return nil }
-    let age =
-      (line.age.map { ", for \($0.inWords)" } ?? "") + (line.reportedAt.map { ", \($0.relative(to: now))" } ?? "")
-    let raw = line.raw.flatMap { $0.isEmpty ? nil : $0 }
-    switch source {
-    case "assumed": return "assumed, because no probe of the host reports it" + (raw.map { " (\($0))" } ?? "")
-    case ConditionOverrides.source:
-      return "simulated" + age + (raw.map { " (actual: \($0))" } ?? "")
-    default: return "reported by \(source)" + (raw.map { " (\($0))" } ?? "") + age
-    }
-  }
-
-  private func ending(_ clearsAt: Timestamp) -> String? {
-    clearsAt == .distantFuture ? nil : "clears at \(clearsAt.clock(on: now)) (\(clearsAt.relative(to: now)))"
-  }
-
-  /// The text with `IDENTIFIER` replaced by the identifier of the request, and `HOST` by the name of the host, if there
-  /// is one.
-  func named(_ text: String, _ host: HostName?) -> String {
-    let named = text.replacing("IDENTIFIER", with: identifier.rawValue)
-    return host.map { named.replacing("HOST", with: $0.rawValue) } ?? named
   }
 }
 

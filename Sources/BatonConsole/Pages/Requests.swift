@@ -1,5 +1,149 @@
 import BatonAPI
+import BatonCoordinator
+import BatonJSON
+import BatonModel
+import BatonStore
 
 extension Console {
-  var requestRoutes: [Route] { [] }
+  var requestRoutes: [Route] {
+    [
+      page("/requests", "List", query: ["state", "id", "host", "since", "after"]) { visit in
+        let list = try RequestList(visit)
+        return Page(
+          title: "Requests", section: .requests, topics: [.requests], main: try await list.main(visit))
+      },
+      page("/requests/{identifier}", "Show", RequestPage.show),
+      page("/requests/{identifier}/{number}", "Show", query: ["launch", "shard"], RequestPage.show),
+      page("/requests/{identifier}/{number}/why", "Explain", WhyPage.show),
+      page("/requests/{identifier}/{number}/trace", "Trace", query: ["all"], TracePage.show),
+    ] + RequestActions.all.flatMap(action)
+  }
+}
+
+/// The list of requests, the newest first.
+private struct RequestList: Sendable {
+  private static let limit = 50
+
+  let filter: RequestFilter
+  private let states: String?
+  private let text: String?
+  private let since: Timestamp?
+  private let sinceText: String?
+  private let after: RequestID?
+
+  init(_ visit: Visit) throws(HTTPFailure) {
+    let query = visit.query
+    states = try query.text("state").flatMap { $0.isEmpty ? nil : $0 }
+    text = try query.text("id").flatMap { $0.isEmpty ? nil : $0 }
+    sinceText = try query.text("since").flatMap { $0.isEmpty ? nil : $0 }
+    since = sinceText == nil ? nil : try query.since("since", now: visit.now)
+    after = try query.number("after", in: 1...Int.max).map { RequestID(Int64($0)) }
+    let host = try query.text("host").flatMap { $0.isEmpty ? nil : $0 }
+    filter = RequestFilter(
+      states: try states.map { text throws(HTTPFailure) in try RequestState.named(text) } ?? [],
+      pattern: try text.map { text throws(HTTPFailure) in try Call.pattern(text) },
+      host: try host.map { text throws(HTTPFailure) in try Call.host(text) }, isNewestFirst: true)
+  }
+
+  func main(_ visit: Visit) async throws -> HTML {
+    let (found, obstacles) = try await visit.run { api in
+      let all = try await api.requests(filter, after: after, limit: Self.limit + 1)
+      let recent = since.map { since in Array(all.prefix { $0.time(in: filter.order) ?? since >= since }) } ?? all
+      var lookup = ObstacleLookup()
+      return (recent, try await lookup.obstacles(of: Array(recent.prefix(Self.limit)), api))
+    }
+    let rows = found.prefix(Self.limit)
+    return """
+      <h1>Requests</h1>
+      \(form)
+      \(rows.isEmpty ? empty : table(Array(rows), obstacles, visit))
+      \(found.count > Self.limit ? next(rows.last) : "")
+      """
+  }
+
+  private var form: HTML {
+    let choices = ["", "unfinished", "pending", "ended"] + RequestState.allCases.map(\.rawValue)
+    let options = choices.map { choice -> HTML in
+      let isChosen: HTML = choice == states ?? "" ? " selected" : ""
+      return "<option value=\"\(choice)\"\(isChosen)>\(choice.isEmpty ? "any state" : choice)</option>"
+    }
+    return """
+      <form class="filters" action="/requests">
+      <label>State <select name="state">\(options)</select></label>
+      <label>Identifier <input name="id" value="\(text ?? "")" placeholder="com.example.*" autocomplete="off"></label>
+      <label>Host <input name="host" value="\(filter.host?.rawValue ?? "")" autocomplete="off"></label>
+      <label>Since <input name="since" value="\(sinceText ?? "")" placeholder="2h" size="8" autocomplete="off"></label>
+      <button>Filter</button> <a href="/requests">Clear</a>
+      </form>
+      """
+  }
+
+  private var isFiltered: Bool { filter.pattern != nil || !filter.states.isEmpty || filter.host != nil || since != nil }
+
+  private var empty: HTML {
+    if after != nil { return Parts.empty("<p>There are no more requests. <a href=\"/requests\">To the newest</a></p>") }
+    if isFiltered {
+      return Parts.empty("<p>No request matches. <a href=\"/requests\">Clear the filters</a></p>")
+    }
+    return Parts.empty(
+      """
+      <p>There is no request yet. A request is one submitted job; its definition says what the job is:</p>
+      \(Parts.command("baton submit -f job.yaml --wait"))
+      <p>Or submit a request on the page of its <a href="/definitions">definition</a>.</p>
+      """)
+  }
+
+  private func table(
+    _ records: [RequestRecord], _ obstacles: [RequestID: WaitingReason], _ visit: Visit
+  ) -> HTML {
+    let selects = visit.may("Cancel") || visit.may("Retry")
+    let rows = records.map { record -> HTML in
+      let name = "\(record.identifier.rawValue)#\(record.number)"
+      let box: HTML =
+        selects
+        ? """
+        <td><input type="checkbox" name="id" value="\(name)" aria-label="Select \(name)"></td>
+        """ : ""
+      return """
+        <tr id="r\(record.id.rawValue)">\(box)<td>\(Parts.request(record.identifier, record.number))\
+        \(record.titles.isEmpty ? "" : "<br><small>\(record.titles)</small>")</td>\
+        <td>\(Parts.state(record.state))</td><td>\(standing(record, obstacles[record.id], visit.now))</td>\
+        <td>\(record.host.map { Parts.host($0) })</td><td>\(RequestParts.progress(record))</td>\
+        <td>\(Parts.time(record.endedAt ?? record.submittedAt, visit.now))</td><td>\(record.principal)</td></tr>
+        """
+    }
+    let columns = ["Request", "State", "Because", "Host", "Progress", "Submitted or ended", "By"]
+    let table = Parts.table("Requests, the newest first", (selects ? ["Select"] : []) + columns, rows)
+    guard selects else { return table }
+    let buttons: HTML = """
+      \(visit.may("Cancel") ? "<button formaction=\"/requests/cancel\">Cancel the selected</button>" : "") \
+      \(visit.may("Retry") ? "<button formaction=\"/requests/retry\">Retry the selected</button>" : "")
+      """
+    return "<form method=\"get\" action=\"/requests/cancel\">\(table)<p class=\"buttons\">\(buttons)</p></form>"
+  }
+
+  /// Why the request stands where it does, on one line.
+  private func standing(_ record: RequestRecord, _ obstacle: WaitingReason?, _ now: Timestamp) -> HTML {
+    switch record.state {
+    case .ready:
+      guard let obstacle else { return "" }
+      let link = Parts.link(of: record.identifier, record.number).appending("why")
+      return "<a href=\"\(link)\">\(obstacle.code)</a>"
+    case .scheduled: return "\(record.standing(at: now))"
+    case .failed: return "\((record.reason ?? "").lastLine)"
+    case .cancelled: return "\(record.reason.map { "by \($0)" } ?? "")"
+    case .running: return "\(record.hostAway == nil ? "" : "its host is away")"
+    case .succeeded: return "\(record.result ?? "")"
+    }
+  }
+
+  private func next(_ last: RequestRecord?) -> HTML {
+    let link = Link(
+      "requests",
+      query: [
+        ("state", states), ("id", text), ("host", filter.host?.rawValue), ("since", sinceText),
+        ("after", last.map { "\($0.id.rawValue)" }),
+      ])
+    return "<p><a class=\"button\" rel=\"next\" href=\"\(link)\">Older requests</a></p>"
+  }
 }

@@ -4,7 +4,7 @@ enum CommandOfMethod {
     "ApproveHost": "host approve", "Audit": "audit", "Backup": "store backup", "CreateCredential": "credential create",
     "AbleHosts": "plan", "Batches": "show --batch", "CancelTransfer": "transfers --cancel",
     "ForgetGoneHost": "host forget", "HostHistory": "hosts --history",
-    "Versions": "definitions --versions",
+    "Changes": "console", "Versions": "definitions --versions",
     "Credentials": "credential list", "ExplainGroups": "explain", "ExplainPages": "explain", "FindHosts": "hosts",
     "ForgetHost": "hosts --forget", "HostPages": "hosts",
     "InviteHost": "host invite", "MoveStore": "store move", "Redefine": "run", "RevokeCredential": "credential revoke",

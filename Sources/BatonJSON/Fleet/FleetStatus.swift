@@ -51,19 +51,36 @@ package struct FleetStatus: Sendable {
   // MARK: What needs a person
 
   package struct Matter {
+    /// What it is about.
+    package enum Subject {
+      case fleet, hosts, failures, queue
+      case request(JobIdentifier, Int)
+      case definition(IdentifierPattern)
+    }
+
     /// One word for programs.
     package var kind: String
-    /// What it is, and the command that tells more or ends it.
-    package var text: String
+    package var subject: Subject
+    /// What it is, in a sentence without its end.
+    package var fact: String
+    /// The command that tells more or ends it; `nil` if the sentence says enough.
+    package var command: String?
+
+    package var text: String { fact + (command.map { ": \($0)" } ?? "") }
   }
 
   package var attention: [Matter] {
     var found: [Matter] = []
-    if standing.isPaused { found.append(Matter(kind: "paused", text: "the fleet is paused: baton resume")) }
-    if let problem = standing.problem { found.append(Matter(kind: "notReady", text: problem.onOneLine)) }
+    if standing.isPaused {
+      found.append(Matter(kind: "paused", subject: .fleet, fact: "the fleet is paused", command: "baton resume"))
+    }
+    if let problem = standing.problem {
+      found.append(Matter(kind: "notReady", subject: .fleet, fact: problem.onOneLine))
+    }
     found += coordinators.filter { ($0.beatAge ?? .zero) > .seconds(3) }.map { coordinator in
       Matter(
-        kind: "coordinatorSilent", text: "coordinator \(coordinator.number) shows no sign of life: baton coordinators")
+        kind: "coordinatorSilent", subject: .fleet,
+        fact: "coordinator \(coordinator.number) shows no sign of life", command: "baton coordinators")
     }
     found += gone + evicted + failures
     found += withoutHosts
@@ -71,8 +88,8 @@ package struct FleetStatus: Sendable {
       let time = (now - max(record.submittedAt, record.eligibleAt)).magnitude.inWords
       found.append(
         Matter(
-          kind: "waits",
-          text: "\(record.name) has been ready for \(time): baton explain \(record.name.arguments)"))
+          kind: "waits", subject: .request(record.identifier, record.number),
+          fact: "\(record.name) has been ready for \(time)", command: "baton explain \(record.name.arguments)"))
     }
     return found
   }
@@ -83,12 +100,12 @@ package struct FleetStatus: Sendable {
       let command =
         report.definition.pattern.isWildcard ? "baton list '\(pattern)' --state ready" : "baton explain \(pattern)"
       return Matter(
-        kind: "noHost",
-        text: "no host can run \(pattern), of which \(counted(count, "request")) \(count == 1 ? "waits" : "wait"): "
-          + command)
+        kind: "noHost", subject: .definition(report.definition.pattern),
+        fact: "no host can run \(pattern), of which \(counted(count, "request")) \(count == 1 ? "waits" : "wait")",
+        command: command)
     }
     guard hostless.count > Self.named else { return shown }
-    return shown + [Matter(kind: "noHost", text: "and more: baton queue")]
+    return shown + [Matter(kind: "noHost", subject: .queue, fact: "and more", command: "baton queue")]
   }
 
   private var gone: [Matter] {
@@ -96,9 +113,9 @@ package struct FleetStatus: Sendable {
     let names = Self.few(goneHosts.map(\.rawValue.onOneLine), of: count)
     return [
       Matter(
-        kind: "hostsGone",
-        text: "\(counted(count, "host")) \(count == 1 ? "is" : "are") gone (\(names)): "
-          + "baton hosts \(first.rawValue.onOneLine)")
+        kind: "hostsGone", subject: .hosts,
+        fact: "\(counted(count, "host")) \(count == 1 ? "is" : "are") gone (\(names))",
+        command: "baton hosts \(first.rawValue.onOneLine)")
     ]
   }
 
@@ -106,7 +123,8 @@ package struct FleetStatus: Sendable {
     Dictionary(grouping: standing.evictions, by: \.pattern).sorted { $0.key < $1.key }.map { pattern, evictions in
       let hosts = Self.few(evictions.map(\.host.rawValue.onOneLine))
       return Matter(
-        kind: "evicted", text: "\(pattern) is kept away from \(hosts): baton evict '\(pattern)' --allow ends that")
+        kind: "evicted", subject: .definition(pattern), fact: "\(pattern) is kept away from \(hosts)",
+        command: "baton evict '\(pattern)' --allow ends that")
     }
   }
 
@@ -114,11 +132,13 @@ package struct FleetStatus: Sendable {
     let shown = failed.prefix(Self.named).map { record in
       let reason = record.reason.map { ": \($0.lastLine.onOneLine)" } ?? ""
       return Matter(
-        kind: "failed",
-        text: "\(record.name) failed \((record.endedAt ?? now).relative(to: now))\(reason)")
+        kind: "failed", subject: .request(record.identifier, record.number),
+        fact: "\(record.name) failed \((record.endedAt ?? now).relative(to: now))\(reason)")
     }
     guard failed.count > Self.named else { return shown }
-    return shown + [Matter(kind: "failed", text: "and more: baton list --state failed --since 24h")]
+    return shown + [
+      Matter(kind: "failed", subject: .failures, fact: "and more", command: "baton list --state failed --since 24h")
+    ]
   }
 
   /// - Parameter count: how many there are, if `names` has only the first ones.

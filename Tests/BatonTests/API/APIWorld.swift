@@ -26,7 +26,10 @@ struct APIWorld: Sendable {
     elapsing: Set<Duration> = [],
     changes: [Set<ChangeTopic>] = [], _ change: (inout FakeCoordinator.State) -> Void = { _ in }
   ) {
-    let coordinator = FakeCoordinator(requests, change)
+    let coordinator = FakeCoordinator(requests) { state in
+      state.topics = changes
+      change(&state)
+    }
     self.coordinator = coordinator
     api = HTTPAPI(
       HTTPCalls(
@@ -38,8 +41,7 @@ struct APIWorld: Sendable {
         sleep: { duration in
           if !elapsing.contains(duration) { await World.never() }
           try Task.checkCancellation()
-        },
-        changes: { _, body in for topics in changes { try await body(topics) } }, mostWaits: mostWaits))
+        }, mostWaits: mostWaits))
   }
 
   /// - Parameters:

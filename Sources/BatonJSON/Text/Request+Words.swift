@@ -1,11 +1,10 @@
 import BatonBase
-import BatonJSON
-import BatonModel
-import BatonStore
+package import BatonModel
+package import BatonStore
 
 extension RequestRecord {
   /// What the request does now, or why it does not run, without its name: `running on alpha, launch 2`.
-  func standing(at now: Timestamp) -> String {
+  package func standing(at now: Timestamp) -> String {
     switch state {
     case .scheduled: "scheduled: " + waiting(at: now)
     case .ready: "ready: waits for a host" + (shards.map { "; \($0.text)" } ?? lastLaunch)
@@ -20,7 +19,7 @@ extension RequestRecord {
   }
 
   /// What a refresh found, `newData` or `noData`; `nil` if it has not succeeded, or did not say.
-  var result: String? { state == .succeeded ? reason?.onOneLine : nil }
+  package var result: String? { state == .succeeded ? reason?.onOneLine : nil }
 
   private func waiting(at now: Timestamp) -> String {
     let reason = waitsBecause?.text ?? "its time has not come"
@@ -38,38 +37,38 @@ extension RequestRecord {
   }
 
   /// The share that is done, from 0 to 1; `nil` while the total is unknown.
-  var fraction: Double? {
+  package var fraction: Double? {
     if state == .succeeded, skippedUnits == 0 { return 1 }
     guard let total = totalUnits, total > 0 else { return nil }
     return min(1, max(0, Double(doneUnits) / Double(total)))
   }
 
   /// The share that is done in whole per cent, rounded down: 100 only if everything is done.
-  var percent: Int? { fraction.map { Int($0 * 100) } }
+  package var percent: Int? { fraction.map { Int($0 * 100) } }
 
   /// The progress for a table: `120/247 48%`, `120`, or `-` before anything is known.
-  var progressText: String {
+  package var progressText: String {
     if let total = totalUnits { return "\(doneUnits)/\(total)" + (percent.map { " \($0)%" } ?? "") }
     return doneUnits > 0 ? String(doneUnits) : "-"
   }
 
   /// The units done for a sentence: `120 of 247`, or `120` while the total is unknown.
-  var unitsText: String {
+  package var unitsText: String {
     totalUnits.map { "\(doneUnits) of \($0)" } ?? String(doneUnits)
   }
 
   /// `batch 3 skipped`, or `batches 3, 7 skipped`, or `batch 1 of shard 4 skipped`; `nil` if no batch was skipped.
-  var skippedText: String? {
+  package var skippedText: String? {
     guard !skippedBatches.isEmpty else { return nil }
     guard skippedShards.count == skippedBatches.count else { return Self.skipped(skippedBatches.map(String.init)) }
     return Self.skipped(zip(skippedBatches, skippedShards).map { "\($0) of shard \($1)" })
   }
 
   /// Title and subtitle, such as `Exporting photos: IMG_0120.jpg`; either may be missing.
-  var titles: String { [title, subtitle].compactMap { $0?.onOneLine }.joined(separator: ": ") }
+  package var titles: String { [title, subtitle].compactMap { $0?.onOneLine }.joined(separator: ": ") }
 
   /// What to do about a request that did not succeed, one line for each way; empty for all other requests.
-  var advice: [String] {
+  package var advice: [String] {
     switch state {
     case .failed:
       [
@@ -86,20 +85,8 @@ extension RequestRecord {
 extension HostAway {
   /// `its host is away since 06:28:11 UTC (2m 3s ago), its lease lasts until 06:30:41 UTC (in 27s)`. A lease lasts for
   /// an hour at most.
-  func text(at now: Timestamp) -> String {
+  package func text(at now: Timestamp) -> String {
     func time(_ date: Timestamp) -> String { "\(date.utc.dropFirst(11).prefix(8)) UTC (\(date.relative(to: now)))" }
     return "its host is away since \(time(since)), its lease lasts until \(time(leaseUntil))"
-  }
-}
-
-extension RequestState {
-  var colour: Style.Colour? {
-    switch self {
-    case .scheduled: .grey
-    case .ready: .yellow
-    case .running: .cyan
-    case .succeeded: .green
-    case .failed, .cancelled: .red
-    }
   }
 }
