@@ -44,11 +44,11 @@ def problems_of(bench, page, view, name, path):
     if answer.status != wanted:
         yield f"the status is {answer.status}, not {wanted}: {page.inner_text('body')[:300]!r}"
         return
-    if bench.shots:
-        page.screenshot(path=bench.shots / f"{name}-{view}.png", full_page=True)
     yield from page.evaluate(PLANTED)
     if wide := page.evaluate(TOO_WIDE):
         yield f"it can be scrolled to the side: {wide}"
+    if bench.shots:
+        page.screenshot(path=bench.shots / f"{name}-{view}.png", full_page=True)
     if view == "plain":
         if not page.is_visible("#refresh"):
             yield "without JavaScript there is no link that refreshes it"
