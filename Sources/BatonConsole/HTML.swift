@@ -31,6 +31,8 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     mutating func appendInterpolation(_ html: HTML) { text += html.text }
     mutating func appendInterpolation(_ html: HTML?) { text += html?.text ?? "" }
     mutating func appendInterpolation(_ list: [HTML]) { for html in list { text += html.text } }
+    /// A literal in an interpolation is markup of the source, and not a text: `"\(isOld ? "<b>old</b>" : "")"`.
+    @_disfavoredOverload
     mutating func appendInterpolation(_ text: String) { self.text.append(escaping: text) }
     mutating func appendInterpolation(_ number: Int) { text += String(number) }
     mutating func appendInterpolation(_ number: Int64) { text += String(number) }
