@@ -115,7 +115,13 @@ extension Substring.UnicodeScalarView {
   fileprivate mutating func dropTerminalSequence() {
     switch popFirst() {
     case "[": while let next = popFirst(), !("@"..."~").contains(next) {}
-    case "]": while let next = popFirst(), next != "\u{07}" { if next == "\u{1B}" { _ = popFirst(); return } }
+    case "]":
+      while let next = popFirst(), next != "\u{07}" {
+        if next == "\u{1B}" {
+          _ = popFirst()
+          return
+        }
+      }
     default: break
     }
   }
