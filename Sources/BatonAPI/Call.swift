@@ -159,6 +159,9 @@ package struct Call: Sendable {
     }
   }
 
+  /// Checks that a text is JSON.
+  package static func checkJSON(_ bytes: [UInt8]) throws(HTTPFailure) { _ = try json(bytes) }
+
   static func json(_ bytes: [UInt8]) throws(HTTPFailure) -> JSONTree {
     do throws(JSONReader.Mistake) { return try JSONReader.read(bytes) } catch {
       let before = bytes.prefix(error.offset)

@@ -95,7 +95,7 @@ package struct Console: Sendable {
     ]
   }
 
-  private func checkMayChange() throws(HTTPFailure) {
+  func checkMayChange() throws(HTTPFailure) {
     guard isReadOnly else { return }
     throw HTTPFailure(403, "notPermitted", "this console is read-only: it was started with --read-only")
   }

@@ -1,7 +1,7 @@
-import BatonCoordinator
+package import BatonCoordinator
 import BatonJSON
-import BatonModel
-import BatonSpec
+package import BatonModel
+package import BatonSpec
 import BatonStore
 import BatonWire
 import HTTPTypes
@@ -54,7 +54,7 @@ extension Route {
       let failure = HTTPFailure(422, "invalid", "the definitions have mistakes; nothing was applied")
       return Answer(failure, ["problems": .array(sent.problems.map { JSONValue($0) })])
     }
-    do { try WireLimits.definitions.check(sent.definitions.count) } catch { throw HTTPFailure.invalid(error.message) }
+    try sent.checkCount()
     let warnings = JSONValue.array(sent.problems.map { JSONValue($0) })
     guard !isRehearsal else {
       let plan = try await call.run { try await Plan(sent.definitions, asking: $0) }
@@ -68,16 +68,18 @@ extension Route {
 }
 
 /// Definitions that a caller has sent, as YAML or as JSON.
-struct SentDefinitions: Sendable {
+package struct SentDefinitions: Sendable {
   static let types = ["application/yaml", "application/json"]
 
-  private(set) var definitions: [Definition]
-  private(set) var problems: [Problem]
+  package private(set) var definitions: [Definition]
+  package private(set) var problems: [Problem]
 
-  var hasErrors: Bool { problems.contains { $0.severity == .error } }
+  package var hasErrors: Bool { problems.contains { $0.severity == .error } }
 
   /// - Throws: an `HTTPFailure` with the status 400 if the body is not JSON, although it should be.
-  init(_ bytes: [UInt8], isJSON: Bool, isStrict: Bool, now: Timestamp) throws(HTTPFailure) {
+  package init(
+    _ bytes: [UInt8], isJSON: Bool = false, isStrict: Bool = false, now: Timestamp
+  ) throws(HTTPFailure) {
     let sources =
       isJSON ? try Self.sources(ofJSON: bytes) : [(source: Source(name: "body", bytes: bytes), start: Position.start)]
     let specification = Specification(parsing: sources.map(\.source), options: SpecificationOptions(now: now))
@@ -86,6 +88,11 @@ struct SentDefinitions: Sendable {
     problems = (isStrict ? specification.withWarningsAsErrors : specification).problems.map { problem in
       problem.moved(to: starts[problem.file] ?? .start)
     }
+  }
+
+  /// - Throws: an `HTTPFailure` if there are more definitions than one call may have.
+  package func checkCount() throws(HTTPFailure) {
+    do { try WireLimits.definitions.check(definitions.count) } catch { throw .invalid(error.message) }
   }
 
   /// JSON is YAML but for its escapes of characters beyond U+FFFF. So the definitions are read by the one reader that

@@ -1,0 +1,144 @@
+import BatonAPI
+import BatonCoordinator
+import BatonJSON
+import BatonModel
+import BatonSpec
+import BatonStore
+
+/// The page of one definition: what it says, what became of its requests, and its earlier versions.
+enum DefinitionPage {
+  @Sendable static func show(_ visit: Visit) async throws -> Page {
+    let pattern = try visit.call.pattern
+    let found = try await visit.run { try await $0.definitions(named: [pattern]) }
+    guard let report = found.first(where: { $0.definition.pattern == pattern }) else {
+      return try missing(pattern, found)
+    }
+    let able = try await DefinitionsPage.able([report], visit)?[pattern]
+    let versions = try await visit.ifPermitted("Versions") { try await $0.versions(of: pattern) }
+    let standing = try await visit.ifPermitted("Standing") { try await $0.standing() }
+    return Page(
+      title: pattern.rawValue, section: .definitions, topics: [.definitions, .requests],
+      main: """
+        <p class="crumbs"><a href="/definitions">Definitions</a></p>
+        <div class="heading"><h1>\(pattern.rawValue)</h1>
+        <p class="buttons">\(DefinitionActions.buttons(report, visit))</p></div>
+        \(report.problem.map { "<p class=\"failure\">This definition is not run: \($0)</p>" })
+        \(report.definition.title.map { "<p class=\"lead\">\($0)</p>" })
+        \(counts(report))
+        \(facts(report, able, visit.now))
+        \(evictions(standing, pattern, visit))
+        <h2>As it is stored</h2>
+        \(report.problem == nil ? yaml(report.definition) : "<p>It cannot be shown: it breaks a rule of this version.</p>")
+        \(versions.map { history($0, pattern, visit) })
+        """)
+  }
+
+  private static func missing(_ pattern: IdentifierPattern, _ found: [DefinitionReport]) throws -> Page {
+    let message = "no definition has the pattern '\(pattern.rawValue.escapedForMessage)'"
+    guard !found.isEmpty else {
+      throw HTTPFailure(404, "notFound", "\(message): the page of definitions lists those that are applied")
+    }
+    let items = found.prefix(100).map { report -> HTML in "<li>\(Parts.definition(report.definition.pattern))</li>" }
+    return Page(
+      title: pattern.rawValue, section: .definitions, topics: [.definitions],
+      main: """
+        <p class="crumbs"><a href="/definitions">Definitions</a></p>
+        <h1>\(pattern.rawValue)</h1>
+        <p>No definition has exactly this pattern. These concern it:</p>
+        <ul>\(items)</ul>
+        """)
+  }
+
+  private static func counts(_ report: DefinitionReport) -> HTML {
+    let cards = RequestState.allCases.map { state -> HTML in
+      let link = Link("requests", query: [("state", state.rawValue), ("id", report.definition.pattern.rawValue)])
+      return """
+        <li class="card"><a href="\(link)"><strong>\(Parts.number(report.counts[state] ?? 0))</strong> \
+        \(Parts.state(state))</a></li>
+        """
+    }
+    return "<ul class=\"cards\">\(cards)</ul>"
+  }
+
+  private static func facts(_ report: DefinitionReport, _ able: AbleHosts.Count?, _ now: Timestamp) -> HTML {
+    let definition = report.definition
+    let hosts: HTML =
+      able.map { able in
+        able.now == able.ever
+          ? "\(Parts.number(able.now))" : "\(Parts.number(able.now)) now, \(Parts.number(able.ever)) some time"
+      } ?? ""
+    return Parts.facts([
+      ("Kind", "\(definition.kind.rawValue)"), ("Hosts that could take a request", hosts),
+      ("A batch usually takes", "\(report.usualBatch?.inWords ?? "not known yet")"),
+      ("Launch time used today", report.used == nil ? "" : DefinitionWords.allowance(report)),
+      ("Applied", Parts.time(report.appliedAt, now)),
+    ])
+  }
+
+  private static func evictions(_ standing: FleetStanding?, _ pattern: IdentifierPattern, _ visit: Visit) -> HTML {
+    let here = standing?.evictions.filter { pattern.covers($0.pattern) } ?? []
+    guard !here.isEmpty else { return "" }
+    let rows = here.prefix(100).enumerated().map { index, eviction -> HTML in
+      let link = Parts.link(of: eviction.pattern).appending("allow").with([("host", eviction.host.rawValue)])
+      return """
+        <tr id="eviction-\(index)"><th scope="row">\(Parts.host(eviction.host))</th><td>\(eviction.pattern.rawValue)</td>\
+        <td class="actions">\(visit.button("Let it run there again", link, "Evict"))</td></tr>
+        """
+    }
+    let more: HTML = here.count > rows.count ? "<p class=\"quiet\">and \(here.count - rows.count) more</p>" : ""
+    let all = visit.button("Let it run on every host", Parts.link(of: pattern).appending("allow"), "Evict")
+    return """
+      <h2>Kept away from hosts</h2>
+      \(Parts.table("Evictions", ["Host", "Job", "Actions"], rows))\(more)
+      <p class="buttons">\(all)</p>
+      """
+  }
+
+  private static func yaml(_ definition: Definition) -> HTML {
+    "<pre class=\"yaml\" tabindex=\"0\"><code>\((try? DefinitionValue(definition).yaml) ?? "")</code></pre>"
+  }
+
+  // MARK: Versions
+
+  private static func history(_ versions: [DefinitionVersion], _ pattern: IdentifierPattern, _ visit: Visit) -> HTML {
+    guard let newest = versions.first else { return "" }
+    let rows = versions.enumerated().map { index, version -> HTML in
+      let earlier = index + 1 < versions.count ? versions[index + 1] : nil
+      let changes = earlier.map { Changes.list(version.changes(since: $0)) } ?? "<small>the first that is kept</small>"
+      let link = Parts.link(of: pattern).appending("revert").with([("version", "\(version.number)")])
+      let revert = version.number == newest.number ? "" : visit.button("Apply again", link, "Apply")
+      return """
+        <tr id="version-\(version.number)"><th scope="row">version \(version.number)</th>\
+        <td>\(Parts.time(version.appliedAt, visit.now))</td><td>\(version.appliedBy.isEmpty ? "–" : version.appliedBy)</td>\
+        <td>\(changes)</td><td class="actions">\(revert)</td></tr>
+        """
+    }
+    return """
+      <h2>Versions</h2>
+      \(Parts.table("Versions", ["Version", "Applied", "By", "Changed keys", "Actions"], rows))
+      """
+  }
+}
+
+/// Keys of definitions that differ.
+enum Changes {
+  /// The most keys that are listed at once.
+  private static let most = 50
+
+  /// Each key with its value before and after.
+  static func list(_ changes: [DefinitionChange]) -> HTML {
+    guard !changes.isEmpty else { return "<small>nothing</small>" }
+    let items = changes.prefix(most).map { change -> HTML in
+      let before: HTML = change.before.map { "<del>− \(change.key): \(short($0))</del><br>" } ?? ""
+      let after: HTML = change.after.map { "<ins>+ \(change.key): \(short($0))</ins>" } ?? ""
+      return "<li>\(before)\(after)</li>"
+    }
+    let more: HTML = changes.count > most ? "<li>and \(changes.count - most) more</li>" : ""
+    return "<ul class=\"plain code\">\(items)\(more)</ul>"
+  }
+
+  private static func short(_ value: DefinitionValue) -> String {
+    let text = value.onOneLine
+    return text.count > 300 ? text.prefix(299) + "…" : text
+  }
+}
