@@ -152,6 +152,9 @@ package struct ConsoleOptions: Hashable, Sendable {
 /// The settings that flags gave to `baton up`: those of its coordinator, and those of the worker beside it.
 package struct UpOptions: Hashable, Sendable {
   package var coordinator = CoordinatorOptions()
+  /// `HOST:PORT` at which the console is served on loopback, or `off`; `nil` for 127.0.0.1:7430, or a free port if this
+  /// one is taken.
+  package var console: String?
   /// Slots of the worker in this process; `nil` means one for each core.
   package var slots: Int?
   /// The path of a worker.yaml for the worker in this process.

@@ -22,7 +22,7 @@ package struct Console: Sendable {
   let isReadOnly: Bool
   /// Whom requests name as their submitter, if calls do not prove another name.
   let principal: String
-  /// The address of the tracing backend, in which `{traceID}` stands for the id of a trace; `nil` if there is none.
+  /// The address of the tracing backend, in which `{traceId}` stands for the id of a trace; `nil` if there is none.
   let traceURL: String?
   let seal: SessionSeal
   let ended = EndedSessions()
@@ -32,7 +32,10 @@ package struct Console: Sendable {
   package init(
     _ signIn: SignIn, isReadOnly: Bool = false, principal: String, traceURL: String? = nil, secret: [UInt8]
   ) {
-    (self.signIn, self.isReadOnly, self.principal, self.traceURL) = (signIn, isReadOnly, principal, traceURL)
+    (self.signIn, self.isReadOnly, self.principal) = (signIn, isReadOnly, principal)
+    // The address becomes a link, which must lead to a page.
+    let isPage = traceURL.map { url in ["http://", "https://"].contains { url.hasPrefix($0) } } ?? false
+    self.traceURL = isPage ? traceURL : nil
     seal = SessionSeal(secret: secret)
   }
 

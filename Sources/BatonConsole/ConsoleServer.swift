@@ -35,6 +35,9 @@ struct ConsoleServer: Sendable {
         answer.headers.append(HTTPField(name: .setCookie, value: console.cookie(of: renewed)))
       }
     }
+    if case .stream(let type, let write) = answer.body {
+      answer.body = .stream(type: type) { out in try await context.whileServing { try await write(out) } }
+    }
     for (name, value) in Self.headers { answer.headers[name] = value }
     return answer.response(isHead: request.method == .head, in: context)
   }

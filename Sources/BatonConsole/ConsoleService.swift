@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// The console as a server of a person's own process, on loopback. Browsers sign in with codes that this process makes;
 /// their sessions end with it.
 package struct ConsoleService: Service {
-  private let address: HostPort
+  private let address: HostPort?
   private let console: Console
   private let codes = OneTimeCodes()
   private let calls: HTTPCalls
@@ -18,11 +18,11 @@ package struct ConsoleService: Service {
   private let onListening: @Sendable (ConsoleService, HostPort) -> Void
 
   /// - Parameters:
-  ///   - address: where to listen; port 0 takes a free port.
+  ///   - address: where to listen; port 0 takes a free port. `nil` for the usual address, or a free port if it is taken.
   ///   - connection: what the person may call, and whom the coordinator takes the person for.
   ///   - onListening: is called with the address, including the port that was taken.
   package init(
-    at address: HostPort, isReadOnly: Bool, principal: String, traceURL: String?,
+    at address: HostPort?, isReadOnly: Bool, principal: String, traceURL: String?,
     connection: @escaping @Sendable () async throws -> (any OperatorAPI, Caller), clocks: Clocks = .system,
     logger: Logger, onListening: @escaping @Sendable (ConsoleService, HostPort) -> Void
   ) {
@@ -55,6 +55,14 @@ package struct ConsoleService: Service {
   /// Serves until the graceful shutdown.
   /// - Throws: `ListenError` if it cannot listen on the address.
   package func run() async throws {
+    do {
+      try await serve(at: address ?? Self.defaultAddress)
+    } catch is ListenError where address == nil {
+      try await serve(at: HostPort(host: Self.defaultAddress.host, port: 0))
+    }
+  }
+
+  private func serve(at address: HostPort) async throws {
     try await HTTPService(
       .own(address), readiness: { .ready }, logger: logger, routes: { console.add(to: $0, calls) },
       onListening: { bound in bound.map { onListening(self, $0) } }

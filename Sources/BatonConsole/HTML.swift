@@ -31,6 +31,10 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     mutating func appendInterpolation(_ html: HTML) { text += html.text }
     mutating func appendInterpolation(_ html: HTML?) { text += html?.text ?? "" }
     mutating func appendInterpolation(_ list: [HTML]) { for html in list { text += html.text } }
+    /// Markup that stands only under a condition: `"<details\(isOpen, " open")>"`.
+    mutating func appendInterpolation(_ condition: Bool, _ html: @autoclosure () -> HTML) {
+      if condition { text += html().text }
+    }
     mutating func appendInterpolation(_ text: String) { self.text.append(escaping: text) }
     mutating func appendInterpolation(_ number: Int) { text += String(number) }
     mutating func appendInterpolation(_ number: Int64) { text += String(number) }

@@ -1,6 +1,7 @@
 import BatonBase
 import NIOCore
 import NIOHTTPTypes
+import ServiceLifecycle
 import Synchronization
 
 /// Notices that the client of a connection has gone away, so that a call that waits for something need not wait on.
@@ -64,5 +65,13 @@ extension HTTPContext {
       guard let result = try await group.next() else { preconditionFailure("a group with two tasks has a result") }
       return result
     }
+  }
+
+  /// Runs `body`, and cancels it when the server shuts down. Otherwise a stream that has no end would keep the server
+  /// from ending.
+  package func whileServing<Result: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    try await cancelWhenGracefulShutdown(body)
   }
 }

@@ -1,3 +1,4 @@
+import BatonJSON
 import BatonModel
 import BatonStore
 import BatonTelemetry

@@ -26,10 +26,12 @@ struct ExplainCommand: AsyncParsableCommand, Sendable {
 
   @OptionGroup var request: RequestArgument
   @Flag(help: "Tell every host by itself, however many there are.") var each = false
+  @OptionGroup var ui: ConsoleOption
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
+    if try await ui.open(request.page("why"), client) { return }
     let console = Console.current
     let (request, each) = (request, each)
     // Programs get each host.

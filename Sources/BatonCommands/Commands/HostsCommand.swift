@@ -66,6 +66,7 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
 
   @Option(help: ArgumentHelp("Release the name of a host, for a worker with another secret.", valueName: "host"))
   var forget: String?
+  @OptionGroup var ui: ConsoleOption
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
@@ -103,6 +104,7 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
   }
 
   func run() async throws {
+    if try await ui.open(["hosts", isPattern ? nil : name], client) { return }
     let console = Console.current
     if let forget {
       let host = HostName(forget)

@@ -36,6 +36,7 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
     transform: Arguments.index)
   var shard: Int?
   @Flag(help: "Write the definition that the request runs, as a job file.") var definition = false
+  @OptionGroup var ui: ConsoleOption
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
@@ -49,6 +50,7 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
   }
 
   func run() async throws {
+    if try await ui.open(request.page(), client) { return }
     let console = Console.current
     if definition { return try await writeDefinition(console) }
     if let batch { return try await writeBatch(batch, console) }

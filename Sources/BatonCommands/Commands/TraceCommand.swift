@@ -29,6 +29,7 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
       """)
 
   @OptionGroup var request: RequestArgument
+  @OptionGroup var ui: ConsoleOption
   @OptionGroup var client: ClientOptions
 
   @Option(
@@ -49,6 +50,7 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
   var traceUrl: TraceLink?
 
   func run() async throws {
+    if try await ui.open(request.page("trace"), client) { return }
     let console = Console.current
     let link = try traceUrl ?? TraceLink.configured(console.environment)
     let request = request

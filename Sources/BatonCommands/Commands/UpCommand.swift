@@ -12,7 +12,8 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     discussion: """
       This is a fleet with one host, and every other command works with it. Given files are applied when it is ready; \
       for a definition with 'repeat' this also submits the first request. It runs until SIGTERM or Ctrl-C, lets the \
-      running batches finish, and goes on where it stopped when it is started again.
+      running batches finish, and goes on where it stopped when it is started again. It prints the address of the \
+      console, which signs one browser in; 'baton console' signs in others.
 
       Examples:
         baton up
@@ -36,15 +37,23 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       valueName: "file"))
   var workerConfig: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Where the console is served, on loopback, or 'off'. Default: 127.0.0.1:7430, or a free port if it is taken.
+      """, valueName: "host:port"))
+  var console: String?
+
   @OptionGroup var flags: CoordinatorFlags
 
   func run() async throws {
     let console = Console.current
+    let environment = console.environment
     let definitions =
       files.isEmpty ? [] : try console.definitions(in: files, directory: .folderOfFile).map(\.definition)
     let options = UpOptions(
-      coordinator: flags.options(in: console.environment), slots: slots, workerSettings: workerConfig)
-    try await console.environment.backend.runUp(options) { api in
+      coordinator: flags.options(in: environment), console: self.console, slots: slots, workerSettings: workerConfig)
+    try await environment.backend.runUp(options) { api in
       guard !definitions.isEmpty else { return }
       for applied in try await api.apply(definitions) { console.note(applied.line) }
     }

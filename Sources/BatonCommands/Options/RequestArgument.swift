@@ -19,6 +19,10 @@ struct RequestArgument: ParsableArguments, Sendable {
   @Option(
     help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
   var request: Int?
+
+  /// The parts of the path of the request's page in the console.
+  /// - Parameter part: which page of the request; `nil` for the first one.
+  func page(_ part: String? = nil) -> [String?] { ["requests", identifier.rawValue, request.map { "\($0)" }, part] }
 }
 
 extension Console {

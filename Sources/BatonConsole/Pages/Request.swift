@@ -64,7 +64,7 @@ struct RequestPage: Sendable {
     let summary = TraceSummary(trace)
     return """
       \(RequestParts.heading(record, "", buttons: RequestActions.buttons(record, visit)))
-      <p class="lead">\(record.standing(at: now)). \(summary.sentence.capitalizedFirst).</p>
+      <p class="lead">\(record.standing(at: now).capitalizedFirst). \(summary.sentence.capitalizedFirst).</p>
       \(progress)\(waiting)
       \(RequestLanes(trace, details.launches, now).figure(record.identifier.rawValue))
       \(nextBatch)
@@ -96,7 +96,7 @@ struct RequestPage: Sendable {
       let items = batch.items.map { item -> HTML in "<li><code>\(item)</code></li>" }
       let rest: HTML = batch.last.map { last in "<li>… <code>\(last)</code></li>" } ?? ""
       return """
-        <details id="batch-\(batch.shard ?? 0)"\(details.record.state == .failed ? " open" : "")><summary>\
+        <details id="batch-\(batch.shard ?? 0)"\(details.record.state == .failed, " open")><summary>\
         Items of \(place): \(batch.range.lowerBound + 1) to \(batch.range.upperBound) of \(batch.total)</summary>\
         <ul class="items">\(items)\(rest)</ul></details>
         """
@@ -129,7 +129,7 @@ struct RequestPage: Sendable {
     return """
       <section><h2>Launches</h2>\
       \(Parts.table("Launches, the last first", (details.record.shards == nil ? [] : ["Shard"]) + columns, rows))\
-      \(left > 0 ? "<p>\(counted(left, "earlier launch", plural: "earlier launches")) not shown.</p>" : "" as HTML)</section>
+      \(left > 0, "<p>\(counted(left, "earlier launch", plural: "earlier launches")) not shown.</p>")</section>
       """
   }
 
@@ -160,7 +160,7 @@ struct RequestPage: Sendable {
     return """
       <section><h2>Shards</h2><p>\(summary.text)</p>\
       \(Parts.table("Shards", ["Shard", "State", "Units", "Batches", "Host", "Reason"], rows))\
-      \(summary.total > shards.count ? "<p>The first \(shards.count) of \(summary.total).</p>" : "" as HTML)</section>
+      \(summary.total > shards.count, "<p>The first \(shards.count) of \(summary.total).</p>")</section>
       """
   }
 }
@@ -271,7 +271,7 @@ private struct Output: Sendable {
         """)
     return """
       <section><h2>Output of \(shard.map { "shard \($0), " } ?? "")launch \(launch)</h2>\(shown)\
-      \(links.isEmpty ? "" : "<p>The last \(Self.lines) lines. Others:</p><ul class=\"strip\">\(links)</ul>")</section>
+      \(!links.isEmpty, "<p>The last \(Self.lines) lines. Others:</p><ul class=\"strip\">\(links)</ul>")</section>
       """
   }
 }

@@ -18,7 +18,7 @@ enum RequestParts {
     let tabs = [("Request", "", ""), ("Why", "why", "w"), ("Trace", "trace", "")].map { title, part, key -> HTML in
       let isHere: HTML = part == here ? " aria-current=\"page\"" : ""
       return """
-        <li><a href="\(part.isEmpty ? link : link.appending(part))"\(isHere)\(key.isEmpty ? "" : " data-key=\"w\"")>\
+        <li><a href="\(part.isEmpty ? link : link.appending(part))"\(isHere)\(!key.isEmpty, " data-key=\"w\"")>\
         \(title)</a></li>
         """
     }

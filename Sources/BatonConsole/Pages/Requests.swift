@@ -14,6 +14,8 @@ extension Console {
       },
       page("/requests/{identifier}", "Show", RequestPage.show),
       page("/requests/{identifier}/{number}", "Show", query: ["launch", "shard"], RequestPage.show),
+      page("/requests/{identifier}/why", "Explain", WhyPage.show),
+      page("/requests/{identifier}/trace", "Trace", query: ["all"], TracePage.show),
       page("/requests/{identifier}/{number}/why", "Explain", WhyPage.show),
       page("/requests/{identifier}/{number}/trace", "Trace", query: ["all"], TracePage.show),
     ] + RequestActions.all.flatMap(action)
@@ -57,7 +59,7 @@ private struct RequestList: Sendable {
       <h1>Requests</h1>
       \(form)
       \(rows.isEmpty ? empty : table(Array(rows), obstacles, visit))
-      \(found.count > Self.limit ? next(rows.last) : "")
+      \(found.count > Self.limit, next(rows.last))
       """
   }
 
@@ -106,7 +108,7 @@ private struct RequestList: Sendable {
         """ : ""
       return """
         <tr id="r\(record.id.rawValue)">\(box)<td>\(Parts.request(record.identifier, record.number))\
-        \(record.titles.isEmpty ? "" : "<br><small>\(record.titles)</small>")</td>\
+        \(!record.titles.isEmpty, "<br><small>\(record.titles)</small>")</td>\
         <td>\(Parts.state(record.state))</td><td>\(standing(record, obstacles[record.id], visit.now))</td>\
         <td>\(record.host.map { Parts.host($0) })</td><td>\(RequestParts.progress(record))</td>\
         <td>\(Parts.time(record.endedAt ?? record.submittedAt, visit.now))</td><td>\(record.principal)</td></tr>
@@ -116,8 +118,8 @@ private struct RequestList: Sendable {
     let table = Parts.table("Requests, the newest first", (selects ? ["Select"] : []) + columns, rows)
     guard selects else { return table }
     let buttons: HTML = """
-      \(visit.may("Cancel") ? "<button formaction=\"/requests/cancel\">Cancel the selected</button>" : "") \
-      \(visit.may("Retry") ? "<button formaction=\"/requests/retry\">Retry the selected</button>" : "")
+      \(visit.may("Cancel"), "<button formaction=\"/requests/cancel\">Cancel the selected</button>") \
+      \(visit.may("Retry"), "<button formaction=\"/requests/retry\">Retry the selected</button>")
       """
     return "<form method=\"get\" action=\"/requests/cancel\">\(table)<p class=\"buttons\">\(buttons)</p></form>"
   }

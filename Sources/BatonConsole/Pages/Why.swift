@@ -89,7 +89,7 @@ struct WhyPage: Sendable {
     let more = [line.sourceText(at: now), line.endingText(at: now)].compactMap { $0 }.joined(separator: "; ")
     return """
       <li>\(Parts.reason(line.code)) \(line.text)\
-      \(more.isEmpty ? "" : "<br><small>\(more)</small>")\
+      \(!more.isEmpty, "<br><small>\(more)</small>")\
       <br><small>Remedy: \(explanation.named(line.remedy, line.host))</small></li>
       """
   }
@@ -130,7 +130,7 @@ struct WhyPage: Sendable {
       let found = lines[example] ?? []
       guard !found.isEmpty else { return "" }
       return """
-        <details id="d\(index)"\(index == 0 ? " open" : "")><summary>What \(example?.rawValue ?? "") reports\
+        <details id="d\(index)"\(index == 0, " open")><summary>What \(example?.rawValue ?? "") reports\
         \(group.count > 1 ? ", and \(group.count - 1) like it" : "")</summary>\
         <ul class="obstacles">\(found.map(obstacle))</ul></details>
         """
@@ -138,7 +138,7 @@ struct WhyPage: Sendable {
     return """
       <section><h2>Hosts</h2>
       \(Parts.table("Hosts with the same obstacles, the nearest first", ["Hosts"] + codes, rows))
-      \(groups.moreGroups > 0 ? "<p>\(groups.moreGroups) more groups of hosts.</p>" : "" as HTML)
+      \(groups.moreGroups > 0, "<p>\(groups.moreGroups) more groups of hosts.</p>")
       <h3>Evidence</h3>\(details)</section>
       """
   }
@@ -151,7 +151,7 @@ struct WhyPage: Sendable {
     return """
       \(counted(group.count, "host")): \(shown)\
       <details><summary>and \(more) more</summary><ul>\(rest)\
-      \(group.count > group.names.count ? "<li>… \(group.count - group.names.count) more</li>" : "" as HTML)</ul></details>
+      \(group.count > group.names.count, "<li>… \(group.count - group.names.count) more</li>")</ul></details>
       """
   }
 

@@ -90,7 +90,7 @@ struct RequestLanes {
     }
     return """
       \(lanes.svg("\(name): waits and launches over time"))
-      \(leftOut > 0 ? "<p>\(counted(leftOut, "earlier launch", plural: "earlier launches")) left out.</p>" : "" as HTML)
+      \(leftOut > 0, "<p>\(counted(leftOut, "earlier launch", plural: "earlier launches")) left out.</p>")
       <details id="as-table"><summary>The picture as a table</summary>\
       \(Parts.table("Waits and launches", ["From (UTC)", "For", "What"], facts))</details>
       """

@@ -1,6 +1,7 @@
 import BatonAPI
 import BatonBase
 import BatonCommands
+import BatonConsole
 import BatonCoordinator
 import BatonIdentity
 import BatonModel
@@ -23,6 +24,9 @@ struct CoordinatorSetup {
   var addresses: CoordinatorServer.Addresses
   /// What HTTPS shows in place of the fleet's own certificate; `nil` if it shows that one.
   var ownCertificate: OwnCertificate.Files?
+  /// What the console may do: over HTTPS, and in 'baton up'.
+  enum ConsoleMode: String, CaseIterable { case on, readOnly, off }
+  var console: ConsoleMode
   /// How long the certificates of hosts are valid.
   var certificateLifetime: Duration
   var settings: CoordinatorSettings
@@ -32,7 +36,8 @@ struct CoordinatorSetup {
   var logLevel: Logger.Level
 
   static let keys = [
-    "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.ageAfter", "limits.checkpointBytes",
+    "audit.for", "certificates.host", "console", "data", "http", "https", "leaseTerm", "limits.ageAfter",
+    "limits.checkpointBytes",
     "limits.pending", "limits.pendingPerDefinition", "limits.reserveAfter", "limits.transferQuiet",
     "limits.useHalfLife", "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter",
     "namespaces", "operators", "permittedIdentifiers", "placement", "rates.changes", "rates.failures",
@@ -66,6 +71,9 @@ struct CoordinatorSetup {
     case (_?, nil): file.note("tls.certificate", "needs tls.key too, the file with its key")
     case (nil, _?): file.note("tls.key", "needs tls.certificate too, the file with the certificate and its issuers")
     }
+    let mode = file.text("console") ?? "on"
+    console = ConsoleMode(rawValue: mode) ?? .on
+    if ConsoleMode(rawValue: mode) == nil { file.note("console", "must be 'on', 'readOnly' or 'off', not '\(mode)'") }
     certificateLifetime = file.duration("certificates.host") ?? FleetAuthority.hostLifetime
     if !(Duration.seconds(60)...Duration.seconds(90 * 86_400)).contains(certificateLifetime) {
       file.note("certificates.host", "must be from 1m to 90d (hosts renew their certificate after half of it)")
@@ -184,13 +192,26 @@ struct CoordinatorSetup {
 
   /// Creates the server of a coordinator, and its token in the data folder. Call it while the store is open: the
   /// store's lock then keeps other coordinators out of the data folder.
-  func server(for coordinator: Coordinator, metrics: MetricsReader, logger: Logger) throws -> CoordinatorServer {
+  /// - Parameter traceURL: the address of a trace in the tracing backend, with `{traceId}` in place of its id.
+  func server(
+    for coordinator: Coordinator, metrics: MetricsReader, traceURL: String?, logger: Logger
+  ) throws -> CoordinatorServer {
     let token = try TokenFile.own(dataFolder: dataFolder)
     guard let identities = coordinator.settings.identities else { preconditionFailure("a server needs identities") }
+    // Sessions last longer than a process, because the key does.
+    let pages =
+      addresses.https == nil || console == .off
+      ? nil
+      : Console(
+        .credentials, isReadOnly: console == .readOnly, principal: "console", traceURL: traceURL,
+        secret: try SecretFile.own(dataFolder + "/console.key").secret)
     return try CoordinatorServer(
       coordinator: coordinator, identities: identities, addresses: addresses, token: token,
       ownCertificate: try ownCertificate.map(OwnCertificate.init), metrics: metrics,
-      api: HTTPAPI.serve,
+      api: { [pages] router, calls in
+        HTTPAPI.serve(on: router, calls)
+        pages?.add(to: router, calls)
+      },
       dataFolder: URL(fileURLWithPath: dataFolder).path, logger: logger
     ) { bound in
       let others = [

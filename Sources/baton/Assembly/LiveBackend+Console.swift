@@ -21,20 +21,29 @@ extension LiveBackend {
     let address = try await asUsage { try options.http.map { try HostPort(parsing: $0) } }
     let connection = HeldConnection { [self] body in try await connect(target, body) }
     defer { connection.end() }
-    func service(_ address: HostPort) -> ConsoleService {
-      ConsoleService(
-        at: address, isReadOnly: options.isReadOnly, principal: options.user, traceURL: options.traceURL,
-        connection: { try await connection.current() }, logger: Self.logger(.critical)
-      ) { service, bound in
-        let open: @Sendable () -> Void = { signIn(service.signIn(at: bound, page: options.page)) }
-        open()
-        Self.onEachLine(open)
-      }
+    let service = ConsoleService(
+      at: address, isReadOnly: options.isReadOnly, principal: options.user, traceURL: options.traceURL,
+      connection: { try await connection.current() }, logger: Self.logger(.critical)
+    ) { service, bound in
+      let open: @Sendable () -> Void = { signIn(service.signIn(at: bound, page: options.page)) }
+      open()
+      Self.onEachLine(open)
     }
-    do {
-      try await Self.serve([service(address ?? ConsoleService.defaultAddress)], .error)
-    } catch is ListenError where address == nil {
-      try await Self.serve([service(HostPort(host: "127.0.0.1", port: 0))], .error)
+    try await Self.serve([service], .error)
+  }
+
+  /// The console of a coordinator in this process, for the person who runs the process.
+  func console(of coordinator: Coordinator, _ setup: CoordinatorSetup, at address: HostPort?) -> ConsoleService {
+    let user = Terminal.userName(environment)
+    return ConsoleService(
+      at: address, isReadOnly: setup.console == .readOnly, principal: user, traceURL: environment["BATON_TRACE_URL"],
+      connection: {
+        let caller = Caller(name: user)
+        return (coordinator.calls(of: caller), caller)
+      }, logger: Self.logger(.critical)
+    ) { service, bound in
+      // An hour is long enough to find the line in a terminal.
+      StandardError.say("baton: the console is at \(service.signIn(at: bound, lasting: .seconds(3600)))")
     }
   }
 

@@ -183,12 +183,18 @@ struct LiveBackend: Backend {
         identities: setup.identities, telemetry: telemetry)
     }
     let server = try setup.server(
-      for: embedded.coordinator, metrics: telemetry.reader, logger: Self.logger(setup.logLevel))
+      for: embedded.coordinator, metrics: telemetry.reader, traceURL: environment["BATON_TRACE_URL"],
+      logger: Self.logger(setup.logLevel))
+    let address = try await asUsage { try options.console.flatMap { $0 == "off" ? nil : try HostPort(parsing: $0) } }
+    let console =
+      setup.console == .off || options.console == "off"
+      ? [] : [console(of: embedded.coordinator, setup, at: address)]
     // The state has to be restored before the worker can say hello.
     try await embedded.coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
-        try await Self.serve(telemetry.services + [server, embedded.worker, StopNotice.up], setup.logLevel)
+        try await Self.serve(
+          telemetry.services + [server, embedded.worker] + console + [StopNotice.up], setup.logLevel)
       }
       group.addTask {
         try await server.ready()
@@ -236,7 +242,8 @@ struct LiveBackend: Backend {
     let (store, coordinator) = try telemetry.coordinator(
       folder: setup.dataFolder, postgres: setup.postgres, setup.settings, setup.limits, identities: setup.identities,
       logger: logger)
-    var server = try setup.server(for: coordinator, metrics: telemetry.reader, logger: logger)
+    var server = try setup.server(
+      for: coordinator, metrics: telemetry.reader, traceURL: environment["BATON_TRACE_URL"], logger: logger)
     server.onDiskFailure = { error in
       StandardError.say("baton: \(error.message)")
       _exit(CommandFailure(error).status.rawValue)
