@@ -81,11 +81,13 @@ struct ConsoleServer: Sendable {
     let host = authority ?? ""
     if case .codes = console.signIn, !Self.isLoopback(host) {
       return HTTPFailure(
-        421, "invalid", "the console is at localhost, not at '\(host.escapedForMessage)': another site may have sent you")
+        421, "invalid",
+        "the console is at localhost, not at '\(host.escapedForMessage)': another site may have sent you")
     }
     guard asked.method != .get, asked.method != .head else { return nil }
     let refusal = HTTPFailure(
-      403, "notPermitted", "another site may have sent this change, so nothing was changed: use the console's own pages")
+      403, "notPermitted", "another site may have sent this change, so nothing was changed: use the console's own pages"
+    )
     if let site = asked.headers[Self.fetchSite] { return site == "same-origin" ? nil : refusal }
     guard let origin = asked.headers[.origin] else { return refusal }
     return origin == "http://\(host)" || origin == "https://\(host)" ? nil : refusal
@@ -102,6 +104,7 @@ struct ConsoleServer: Sendable {
       return host == "::1"
     }
     host = host.prefix { $0 != ":" }
+    guard host.utf8.allSatisfy({ $0.isOfHostName }) else { return false }
     return host == "127.0.0.1" || host == "localhost" || host.hasSuffix(".localhost")
   }
 
@@ -119,4 +122,16 @@ struct ConsoleServer: Sendable {
     (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
     (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
   ]
+}
+
+extension UInt8 {
+  fileprivate var isOfHostName: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "-"), UInt8(ascii: "."):
+      true
+    default: false
+    }
+  }
 }

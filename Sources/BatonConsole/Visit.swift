@@ -40,7 +40,8 @@ struct Visit: Sendable {
   func path(of action: Action) -> String {
     "/"
       + action.path.split(separator: "/").map { part in
-        part.hasPrefix("{") ? String(Link(call.parameter(String(part.dropFirst().dropLast()))).text.dropFirst()) : String(part)
+        part.hasPrefix("{")
+          ? String(Link(call.parameter(String(part.dropFirst().dropLast()))).text.dropFirst()) : String(part)
       }.joined(separator: "/")
   }
 
