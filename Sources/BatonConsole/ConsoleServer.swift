@@ -20,26 +20,39 @@ struct ConsoleServer: Sendable {
   }
 
   func answer(_ request: Request, in context: HTTPContext) async -> Response {
-    var asked = Asked(request, context)
+    let answer = await answer(Asked(request, context), authority: request.head.authority) { asked in
+      await table.answer(asked, request, in: context)
+    }
+    return answer.response(isHead: request.method == .head, in: context)
+  }
+
+  func answer(
+    _ asked: Asked, authority: String?, _ body: @escaping @Sendable (Int) async throws -> [UInt8]
+  ) async -> Answer {
+    await answer(asked, authority: authority) { await table.answer($0, body) }
+  }
+
+  /// - Parameters:
+  ///   - authority: the host and the port that the browser has asked for.
+  ///   - serve: answers a request that may be answered.
+  private func answer(_ asked: Asked, authority: String?, serve: (Asked) async -> Answer) async -> Answer {
+    var asked = asked
     let now = calls.now()
     let session = session(of: asked, at: now)
     // A header of the browser proves nothing here: only the session does.
     asked.shown = session?.shown
     var answer: Answer
-    if let refusal = refusal(asked, authority: request.head.authority) {
+    if let refusal = refusal(asked, authority: authority) {
       answer = FailurePage.answer(refusal)
     } else {
-      answer = await table.answer(asked, request, in: context)
+      answer = await serve(asked)
       if answer.status == .unauthorized, asked.path != "/login" { answer = signIn(asked, answer) }
       if let session, let renewed = session.renewed(at: now), answer.status == .ok {
         answer.headers.append(HTTPField(name: .setCookie, value: console.cookie(of: renewed)))
       }
     }
-    if case .stream(let type, let write) = answer.body {
-      answer.body = .stream(type: type) { out in try await context.whileServing { try await write(out) } }
-    }
     for (name, value) in Self.headers { answer.headers[name] = value }
-    return answer.response(isHead: request.method == .head, in: context)
+    return answer
   }
 
   private func session(of asked: Asked, at now: Timestamp) -> ConsoleSession? {

@@ -38,7 +38,9 @@ struct ConsoleSession: Hashable, Sendable {
     (self.id, self.proof, self.began, self.issued) = (id, proof, began, issued)
   }
 
-  func isValid(at now: Timestamp) -> Bool { issued <= now && now < issued + Self.lifetime && now < began + Self.longest }
+  func isValid(at now: Timestamp) -> Bool {
+    issued <= now && now < issued + Self.lifetime && now < began + Self.longest
+  }
 
   /// The session with a new cookie, if the present one is old enough.
   func renewed(at now: Timestamp) -> ConsoleSession? {

@@ -109,6 +109,8 @@ extension AuditFilter {
       if let actor { $0.actor = actor }
       if let object { $0.object = object }
       if let since { $0.since = since.nanoseconds }
+      if let method { $0.method = method }
+      $0.newestFirst = isNewestFirst
       ($0.after, $0.limit) = (sequence, Int32(clamping: limit))
     }
   }
@@ -116,7 +118,8 @@ extension AuditFilter {
   init(_ proto: Baton_V1_AuditRequest) {
     self.init(
       actor: proto.hasActor ? proto.actor : nil, object: proto.hasObject ? proto.object : nil,
-      since: proto.hasSince ? Timestamp(nanoseconds: proto.since) : nil)
+      since: proto.hasSince ? Timestamp(nanoseconds: proto.since) : nil,
+      method: proto.hasMethod ? proto.method : nil, isNewestFirst: proto.newestFirst)
   }
 }
 

@@ -144,7 +144,8 @@ package protocol OperatorAPI: Sendable {
   /// Takes credentials back for ever, and ends their calls.
   /// - Parameter name: the name of credentials, or the id of one in hexadecimal digits.
   func revokeCredential(_ name: String) async throws -> RevokedCredentials
-  /// The rows of the audit log after a number, in their order, at most `limit`.
+  /// The rows of the audit log after a number, in their order, at most `limit`. If the newest come first, they are the
+  /// rows before the number, and 0 begins with the newest.
   func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow]
   /// Checks that no row of the audit log was changed or removed.
   func verifyAudit() async throws -> AuditVerdict

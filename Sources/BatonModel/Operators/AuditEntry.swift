@@ -69,9 +69,17 @@ package struct AuditFilter: Hashable, Sendable {
   package var object: String?
   /// Only rows of this time and later.
   package var since: Timestamp?
+  /// The method as the rows have it.
+  package var method: String?
+  /// Whether the rows come in the opposite order.
+  package var isNewestFirst: Bool
 
-  package init(actor: String? = nil, object: String? = nil, since: Timestamp? = nil) {
+  package init(
+    actor: String? = nil, object: String? = nil, since: Timestamp? = nil, method: String? = nil,
+    isNewestFirst: Bool = false
+  ) {
     (self.actor, self.object, self.since) = (actor, object, since)
+    (self.method, self.isNewestFirst) = (method, isNewestFirst)
   }
 }
 

@@ -5437,10 +5437,22 @@ package nonisolated struct Baton_V1_AuditRequest: Sendable {
   /// Clears the value of `since`. Subsequent reads from it will return its default value.
   package mutating func clearSince() {self._since = nil}
 
-  /// Only rows with a higher number.
+  /// Only rows with a higher number; with a lower one if the newest come first, where 0 begins with the newest.
   package var after: Int64 = 0
 
   package var limit: Int32 = 0
+
+  /// Only calls of this method, such as Apply.
+  package var method: String {
+    get {_method ?? String()}
+    set {_method = newValue}
+  }
+  /// Returns true if `method` has been explicitly set.
+  package var hasMethod: Bool {self._method != nil}
+  /// Clears the value of `method`. Subsequent reads from it will return its default value.
+  package mutating func clearMethod() {self._method = nil}
+
+  package var newestFirst: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -5449,6 +5461,7 @@ package nonisolated struct Baton_V1_AuditRequest: Sendable {
   fileprivate var _actor: String? = nil
   fileprivate var _object: String? = nil
   fileprivate var _since: Int64? = nil
+  fileprivate var _method: String? = nil
 }
 
 package nonisolated struct Baton_V1_AuditRow: Sendable {
@@ -13833,7 +13846,7 @@ nonisolated extension Baton_V1_RevokeCredentialReply: SwiftProtobuf.Message, Swi
 
 nonisolated extension Baton_V1_AuditRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".AuditRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}actor\0\u{1}object\0\u{1}since\0\u{1}after\0\u{1}limit\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}actor\0\u{1}object\0\u{1}since\0\u{1}after\0\u{1}limit\0\u{1}method\0\u{3}newest_first\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -13846,6 +13859,8 @@ nonisolated extension Baton_V1_AuditRequest: SwiftProtobuf.Message, SwiftProtobu
       case 3: try { try decoder.decodeSingularInt64Field(value: &self._since) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self.after) }()
       case 5: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._method) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.newestFirst) }()
       default: break
       }
     }
@@ -13871,6 +13886,12 @@ nonisolated extension Baton_V1_AuditRequest: SwiftProtobuf.Message, SwiftProtobu
     if self.limit != 0 {
       try visitor.visitSingularInt32Field(value: self.limit, fieldNumber: 5)
     }
+    try { if let v = self._method {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
+    if self.newestFirst != false {
+      try visitor.visitSingularBoolField(value: self.newestFirst, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -13880,6 +13901,8 @@ nonisolated extension Baton_V1_AuditRequest: SwiftProtobuf.Message, SwiftProtobu
     if lhs._since != rhs._since {return false}
     if lhs.after != rhs.after {return false}
     if lhs.limit != rhs.limit {return false}
+    if lhs._method != rhs._method {return false}
+    if lhs.newestFirst != rhs.newestFirst {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -15,7 +15,10 @@ extension Verbs {
   }
 
   package func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) throws -> [AuditRow] {
-    try prepare(.audit).all(sequence, filter.actor, filter.object, filter.since, limit, row: Self.auditRow)
+    let isFirst = filter.isNewestFirst && sequence == 0
+    return try prepare(filter.isNewestFirst ? .newestAudit : .audit).all(
+      isFirst ? Int64.max : sequence, filter.actor, filter.object, filter.since, filter.method, limit,
+      row: Self.auditRow)
   }
 
   package func auditHead() throws -> AuditHead {
@@ -124,12 +127,13 @@ extension Query {
     INSERT INTO audit (sequence, at, actor, credential, peer, method, object, outcome, detail, previous, hash)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
-  static let audit = Query(
-    """
-    SELECT sequence, at, actor, credential, peer, method, object, outcome, detail, previous, hash FROM audit
-      WHERE sequence > ?1 AND (?2 IS NULL OR actor = ?2) AND (?3 IS NULL OR object = ?3) AND (?4 IS NULL OR at >= ?4)
-      ORDER BY sequence LIMIT ?5
-    """)
+  private static let auditRows =
+    "SELECT sequence, at, actor, credential, peer, method, object, outcome, detail, previous, hash FROM audit"
+  private static let auditFilter =
+    "(?2 IS NULL OR actor = ?2) AND (?3 IS NULL OR object = ?3) AND (?4 IS NULL OR at >= ?4) "
+    + "AND (?5 IS NULL OR method = ?5)"
+  static let audit = Query("\(auditRows) WHERE sequence > ?1 AND \(auditFilter) ORDER BY sequence LIMIT ?6")
+  static let newestAudit = Query("\(auditRows) WHERE sequence < ?1 AND \(auditFilter) ORDER BY sequence DESC LIMIT ?6")
   static let keepAudit = Query("UPDATE audit_head SET kept = ?, before = ? WHERE id = 1")
   static let dropAudit = Query("DELETE FROM audit WHERE sequence <= ?")
 }

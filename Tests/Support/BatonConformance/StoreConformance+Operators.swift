@@ -49,6 +49,12 @@ extension StoreConformance {
       let since = s.now.date + .seconds(-20)
       try expect(try await find(AuditFilter(since: since)), [2, 3], "of the last 20 seconds")
       try expect(try await s.store.audit(AuditFilter(), after: 1, limit: 1).map(\.sequence), [2], "the second page")
+      let method = s.entry("alice", "com.a").method
+      try expect(try await find(AuditFilter(actor: "bob", method: method)), [2], "of a method")
+      try expect(try await find(AuditFilter(method: "Nothing")), [], "of another method")
+      try expect(try await find(AuditFilter(actor: "alice", isNewestFirst: true)), [3, 1], "the newest first")
+      let newest = AuditFilter(isNewestFirst: true)
+      try expect(try await s.store.audit(newest, after: 3, limit: 1).map(\.sequence), [2], "the page before the newest")
     },
     Case("a row is stored with the change of its call, or not at all") { s in
       let call = AuditedCall(s.entry("alice", "com.a"))
