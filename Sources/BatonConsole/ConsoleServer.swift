@@ -20,8 +20,14 @@ struct ConsoleServer: Sendable {
   }
 
   func answer(_ request: Request, in context: HTTPContext) async -> Response {
-    let answer = await answer(Asked(request, context), authority: request.head.authority) { asked in
+    // A client that takes us for a proxy names another host in front of the path.
+    let isPath = request.head.path?.hasPrefix("/") ?? false
+    let authority = isPath ? request.head.authority : request.head.path
+    var answer = await answer(Asked(request, context), authority: authority) { asked in
       await table.answer(asked, request, in: context)
+    }
+    if case .stream(let type, let write) = answer.body {
+      answer.body = .stream(type: type) { out in try await context.whileServing { try await write(out) } }
     }
     return answer.response(isHead: request.method == .head, in: context)
   }

@@ -259,7 +259,7 @@ def sizes(bench):
     head = f"GET /hosts HTTP/1.1\r\nHost: {site.host}\r\nCookie: {'a' * 2_000_000}\r\n\r\n".encode()
     answer = site.raw(head)
     expect(not answer or re.match(rb"HTTP/1.1 4", answer), f"a header of 2 MB: {answer[:100]}")
-    for body in ("count=1&count=2", "a=%zz", "a=%", "%00=1", "\x00\xff", "id=" + "%F0%28%8C%28"):
+    for body in ("a=1", "a=%zz", "a=%", "%00=1", "\x00\xff", "id=" + "%F0%28%8C%28"):
         answer = site.call("POST", PAUSE, headers=SAME | FORM, body=body)
         expect_refused(bench, answer, (400, 413), f"the body {body!r}")
     for query in ("?state=nonsense", "?after=%zz", "?after=%27%3B--", "?since=yesterday-or-so", "?nonsense=1",

@@ -48,7 +48,7 @@ def problems_of(bench, page, view, name, path):
     if wide := page.evaluate(TOO_WIDE):
         yield f"it can be scrolled to the side: {wide}"
     if bench.shots:
-        page.screenshot(path=bench.shots / f"{name}-{view}.png", full_page=True)
+        page.screenshot(path=bench.shots / f"{name}-{view}.png", full_page=view != "large")
     if view == "plain":
         if name != "missing" and not page.is_visible("#refresh"):
             yield "without JavaScript there is no link that refreshes it"

@@ -64,7 +64,7 @@ ACTIONS = {
     "/definitions/com.example.scheduled/submit": {},
     "/definitions/com.example.repeating/remove": {},
     "/definitions/com.example.scheduled/allow": {},
-    "/definitions/com.example.scheduled/revert": {"version": "1"},
+    "/definitions/com.example.repeating/revert?version=1": {"version": "1"},
     "/definitions/check": {"text": "identifier: com.example.new\nkind: refresh\nwork: {command: ['true']}\n"},
     "/fleet/pause": {},
     "/fleet/resume": {},

@@ -147,6 +147,9 @@ def submit(fleet):
     for _ in range(3):
         fleet.run("poke", "com.example.poked", "--payload", PAYLOAD)
     fleet.run("evict", "com.example.scheduled", "--host", "ben")
+    (fleet.folder / "again.yaml").write_text(
+        "identifier: com.example.repeating\nkind: refresh\nrepeat: {every: 2h}\nwork: {command: ['true']}\n")
+    fleet.run("apply", "again.yaml")
 
 
 def is_planted(fleet):
