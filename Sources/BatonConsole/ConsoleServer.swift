@@ -71,7 +71,7 @@ struct ConsoleServer: Sendable {
     }
   }
 
-  /// Where somebody who is not signed in is sent. A browser that shows a page goes to the sign-in, and comes back.
+  /// Where a person who is not signed in is sent. A browser that shows a page goes to the sign-in, and comes back.
   private func signIn(_ asked: Asked, _ failure: Answer) -> Answer {
     guard asked.method == .get, asked.headers[.init("Sec-Fetch-Mode")!] ?? "navigate" == "navigate" else {
       return failure

@@ -18,7 +18,8 @@ package struct ConsoleService: Service {
   private let onListening: @Sendable (ConsoleService, HostPort) -> Void
 
   /// - Parameters:
-  ///   - address: where to listen; port 0 takes a free port. `nil` for the usual address, or a free port if it is taken.
+  ///   - address: where to listen; port 0 takes a free port. `nil` for the usual address, or a free port if that is
+  ///     taken.
   ///   - connection: what the person may call, and whom the coordinator takes the person for.
   ///   - onListening: is called with the address, including the port that was taken.
   package init(
