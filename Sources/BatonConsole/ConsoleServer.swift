@@ -20,10 +20,7 @@ struct ConsoleServer: Sendable {
   }
 
   func answer(_ request: Request, in context: HTTPContext) async -> Response {
-    // A client that takes us for a proxy names another host in front of the path.
-    let isPath = request.head.path?.hasPrefix("/") ?? false
-    let authority = isPath ? request.head.authority : request.head.path
-    var answer = await answer(Asked(request, context), authority: authority) { asked in
+    var answer = await answer(Asked(request, context), authority: request.head.authority) { asked in
       await table.answer(asked, request, in: context)
     }
     if case .stream(let type, let write) = answer.body {

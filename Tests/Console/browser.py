@@ -30,7 +30,7 @@ class Browser:
             self.sign_in()
         options = {"viewport": {"width": 1200, "height": 800}, "reduced_motion": "reduce"} | options
         context = self.chromium.new_context(
-            base_url=self.console.origin, storage_state=self.state if signed_in else None, **options)
+            **{"base_url": self.console.origin} | options, storage_state=self.state if signed_in else None)
         context.set_default_timeout(15_000)
         context.complaints = []
         context.on("page", lambda page: watch(page, context.complaints))

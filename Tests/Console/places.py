@@ -54,8 +54,9 @@ ACTIONS = {
     f"{R}.waiting.1/1/priority": {"priority": "background"},
     f"{R}.waiting.1/1/simulate-launch": {},
     f"{R}.counting/1/simulate-expire": {"reason": "powerLost"},
-    f"/requests/cancel?{_many}": {"count": "30"},
-    "/requests/retry?id=com.example.broken.1%231&id=com.example.broken.2%231": {},
+    f"/requests/cancel?{_many}": {"id": _waiting, "count": "30"},
+    "/requests/retry?id=com.example.broken.1%231&id=com.example.broken.2%231": {
+        "id": ["com.example.broken.1#1", "com.example.broken.2#1"]},
     "/hosts/anna/drain": {},
     "/hosts/anna/undrain": {},
     "/hosts/anna/evict": {"pattern": "com.example.counting"},
@@ -65,7 +66,7 @@ ACTIONS = {
     "/definitions/com.example.repeating/remove": {},
     "/definitions/com.example.scheduled/allow": {},
     "/definitions/com.example.repeating/revert?version=1": {"version": "1"},
-    "/definitions/check": {"text": "identifier: com.example.new\nkind: refresh\nwork: {command: ['true']}\n"},
+    "/definitions/check": {"yaml": "identifier: com.example.new\nkind: refresh\nwork: {command: ['true']}\n"},
     "/fleet/pause": {},
     "/fleet/resume": {},
 }

@@ -44,7 +44,7 @@ class Site:
             shown = self.cookie if cookie is True else cookie
             sent |= {"Cookie": shown} if shown else {}
         if fields is not None:
-            body, sent = urllib.parse.urlencode(fields), sent | FORM
+            body, sent = urllib.parse.urlencode(fields, doseq=True), sent | FORM
         connection = self.connect()
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)

@@ -1,0 +1,139 @@
+"""What each action does, by its own form in a browser."""
+
+from checks import check, expect, until
+
+R = "/requests/com.example"
+
+
+def act(page, path, fields=None):
+    """Fills the question of an action in, presses its button, and returns what the notice says."""
+    page.goto(path)
+    for name, value in (fields or {}).items():
+        field = page.locator(f"#question [name={name}]")
+        if field.evaluate("it => it.nodeName") == "SELECT":
+            field.select_option(value)
+        elif field.get_attribute("type") == "checkbox":
+            field.check()
+        else:
+            field.fill(value)
+    page.click("#question .buttons button")
+    page.wait_for_load_state("load")
+    said = page.locator(".failure").all_inner_texts()
+    expect(page.locator(".notice").count() == 1, f"{path} with {fields} says {said or page.inner_text('main')[:300]}")
+    return page.inner_text(".notice")
+
+
+def expect_soon(condition, message):
+    expect(until(15, condition, 0.3), message)
+
+
+def request(bench, name):
+    return bench.fleet.json("show", f"com.example.{name}")
+
+
+def host(bench, name):
+    return next((it for it in bench.fleet.json("hosts") if it["name"] == name), None)
+
+
+@check("actions", "those of a request: priority, start now, stop now, poke, cancel, retry")
+def requests(bench):
+    page = bench.browser.page()
+    act(page, f"{R}.waiting.40/1/priority", {"priority": "userInitiated"})
+    expect(request(bench, "waiting.40")["priority"] == "userInitiated", "the priority was not set")
+    act(page, f"{R}.waiting.41/1/simulate-launch")
+    expect_soon(lambda: request(bench, "waiting.41")["state"] == "succeeded", "the request was not started")
+    before = request(bench, "counting")["launches"]
+    act(page, f"{R}.counting/1/simulate-expire", {"reason": "thermal"})
+    expect_soon(lambda: request(bench, "counting")["launches"] > before, "the launch was not stopped")
+    act(page, f"{R}.poked/1/poke", {"payload": '{"from": "a browser"}'})
+    expect(len(request(bench, "poked")["pokes"]) == 4, "the poke did not join the request")
+    act(page, f"{R}.waiting.42/1/cancel")
+    expect(request(bench, "waiting.42")["state"] == "cancelled", "the request was not cancelled")
+    act(page, f"{R}.broken.3/1/retry", {"skip": True})
+    expect_soon(lambda: request(bench, "broken.3")["skippedBatches"] == [1], "the batch was not skipped")
+    act(page, f"{R}.broken.4/1/retry", {"new": True})
+    expect_soon(lambda: request(bench, "broken.4")["request"] == 2, "no new request was submitted")
+    page.context.close()
+
+
+@check("actions", "those of selected requests, from the list")
+def selected(bench):
+    page = bench.browser.page()
+    page.goto("/requests?state=failed&id=com.example.broken.1*")
+    for box in page.locator("tbody input[type=checkbox]").all()[:2]:
+        box.check()
+    page.click("form button:has-text('Retry')")
+    page.wait_for_selector("#question")
+    page.click("#question .buttons button")
+    page.wait_for_selector(".notice")
+    expect("2" in page.inner_text(".notice"), f"the notice of two retries says {page.inner_text('.notice')}")
+    page.context.close()
+
+
+@check("actions", "those of a host: evict, allow, simulate, end the simulation, forget")
+def hosts(bench):
+    page = bench.browser.page()
+    act(page, "/hosts/anna/evict", {"pattern": "com.example.repeating"})
+    kept = {"host": "anna", "identifier": "com.example.repeating"}
+    expect(kept in bench.fleet.json("status", check=False)["evictions"], "the job was not evicted")
+    act(page, "/definitions/com.example.repeating/allow")
+    expect(kept not in bench.fleet.json("status", check=False)["evictions"], "the eviction was not ended")
+    act(page, "/hosts/anna/simulate", {"power": "external", "battery": "93", "for": "1m"})
+    expect_soon(lambda: host(bench, "anna")["conditions"]["battery"]["value"] == 93, "the battery is not simulated")
+    act(page, "/hosts/anna/simulate?end=true")
+    expect_soon(lambda: host(bench, "anna")["conditions"]["battery"]["source"] != "simulated", "the simulation goes on")
+    act(page, "/hosts/gone/forget")
+    expect(host(bench, "gone") is None, "the host was not forgotten")
+    page.context.close()
+
+
+@check("actions", "those of a definition: check, apply, submit, poke, revert, remove")
+def definitions(bench):
+    def known():
+        return {it["identifier"] for it in bench.fleet.json("definitions")}
+
+    page = bench.browser.page()
+    page.goto("/definitions/check")
+    page.fill("#yaml", "identifier: com.example.new\nkind: refesh\nbudge: 1s\n")
+    page.click("main form button")
+    page.wait_for_load_state("load")
+    text = page.inner_text("main")
+    expect("refresh" in text and "budget" in text, f"the check does not name both problems: {text[:600]}")
+    expect("com.example.new" in page.input_value("#yaml"), "the text was lost")
+    page.fill("#yaml", "identifier: com.example.new\nkind: refresh\nwork: {command: ['true']}\n")
+    page.click("main form button")
+    page.wait_for_load_state("load")
+    expect("com.example.new" not in known(), "a check has applied the definition")
+    page.click("main button:has-text('Apply')")
+    page.wait_for_selector(".notice")
+    expect("com.example.new" in known(), "the definition was not applied")
+    act(page, "/definitions/com.example.new/submit", {"payload": '{"a": 1}', "date": "1h", "priority": "utility"})
+    expect(request(bench, "new")["state"] == "scheduled", "the request was not submitted for later")
+    act(page, "/definitions/com.example.new/submit?poke=5", {})
+    expect(request(bench, "new")["pokes"], "the definition was not poked")
+    bench.fleet.run("cancel", "com.example.new")
+    act(page, "/definitions/com.example.new/remove")
+    expect("com.example.new" not in known(), "the definition was not removed")
+    act(page, "/definitions/com.example.repeating/revert?version=1")
+    versions = bench.fleet.json("definitions", "--versions", "com.example.repeating")
+    expect(max(it["version"] for it in versions) == 3, f"reverting made no new version: {versions}")
+    page.context.close()
+
+
+@check("actions", "over the coordinator's HTTPS, with a credential")
+def https(bench):
+    token = bench.fleet.run("credential", "create", "ana", "--scope", "operate").strip()
+    page = bench.browser.context(
+        signed_in=False, ignore_https_errors=True, base_url=f"https://127.0.0.1:{bench.fleet.https}").new_page()
+    page.goto("/hosts")
+    page.fill("#code", token)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/hosts")
+    page.wait_for_selector("#live.live")
+    act(page, "/hosts/anna/drain")
+    expect(host(bench, "anna")["state"] == "draining", "the host does not drain")
+    act(page, "/hosts/anna/undrain")
+    who = [it for it in bench.fleet.json("audit") if "ana" in str(it)]
+    expect(who, "the audit log does not say that ana did it")
+    expect(not page.context.complaints, "\n".join(page.context.complaints))
+    page.context.close()
