@@ -27,6 +27,8 @@ package struct Console: Sendable {
   let seal: SessionSeal
   let ended = EndedSessions()
   let attempts = SignInAttempts()
+  /// The first page, for each credential: it looks at the whole fleet.
+  let overviews = Shared<[UInt8], Overview>()
 
   /// - Parameter secret: 32 bytes from which the keys of the sessions are made. Sessions end when it changes.
   package init(
@@ -112,6 +114,8 @@ struct Page: Sendable {
   var section: Section?
   /// The page is fetched again when one of these changes; empty for a page that does not change by itself.
   var topics: [ChangeTopic] = []
+  /// Whether the browser fetches the page again by itself after some seconds.
+  var reloads = false
   var main: HTML
 }
 
