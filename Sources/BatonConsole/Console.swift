@@ -11,8 +11,9 @@ import Hummingbird
 package struct Console: Sendable {
   /// How people sign in.
   package enum SignIn: Sendable {
-    /// With a code that the process of the console has shown. Calls are those of the person who started it.
-    case codes(OneTimeCodes)
+    /// With a code that the process of the console has shown. Calls are those of the person who started it. Only
+    /// requests for this host are answered.
+    case codes(OneTimeCodes, host: String)
     /// With a credential, over TLS.
     case credentials
   }
