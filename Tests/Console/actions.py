@@ -37,19 +37,23 @@ def host(bench, name):
 
 @check("actions", "those of a request: priority, start now, stop now, poke, cancel, retry")
 def requests(bench):
+    # A host that was restarted has external power again, and runs what waited for it.
+    for name in ("anna", "ben"):
+        bench.fleet.run("simulate", "conditions", name, "--power", "battery", "--for", "1h")
+    bench.fleet.call("POST", "/v1/requests", [{"identifier": f"com.example.waiting.{number}"} for number in (140, 141, 142)])
     page = bench.browser.page()
-    act(page, f"{R}.waiting.40/1/priority", {"priority": "userInitiated"})
-    expect(request(bench, "waiting.40")["priority"] == "userInitiated", "the priority was not set")
-    act(page, f"{R}.waiting.41/1/simulate-launch")
-    expect_soon(lambda: request(bench, "waiting.41")["state"] == "succeeded", "the request was not started")
+    act(page, f"{R}.waiting.140/1/priority", {"priority": "userInitiated"})
+    expect(request(bench, "waiting.140")["priority"] == "userInitiated", "the priority was not set")
+    act(page, f"{R}.waiting.141/1/simulate-launch")
+    expect_soon(lambda: request(bench, "waiting.141")["state"] == "succeeded", "the request was not started")
     before = request(bench, "counting")["launches"]
     act(page, f"{R}.counting/1/simulate-expire", {"reason": "thermal"})
     expect_soon(lambda: request(bench, "counting")["launches"] > before, "the launch was not stopped")
     act(page, f"{R}.poked/1/poke", {"payload": '{"from": "a browser"}'})
     pokes = request(bench, "poked")["pokes"]
     expect(pokes[-1]["principal"] and len(pokes) > 1, f"the poke did not join the request: {pokes}")
-    act(page, f"{R}.waiting.42/1/cancel")
-    expect(request(bench, "waiting.42")["state"] == "cancelled", "the request was not cancelled")
+    act(page, f"{R}.waiting.142/1/cancel")
+    expect(request(bench, "waiting.142")["state"] == "cancelled", "the request was not cancelled")
     act(page, f"{R}.broken.3/1/retry", {"skip": True})
     expect_soon(lambda: request(bench, "broken.3")["skippedBatches"] == [1], "the batch was not skipped")
     act(page, f"{R}.broken.4/1/retry", {"new": True})

@@ -5,7 +5,7 @@ import re
 import socket
 import urllib.parse
 
-from fleet import UNVERIFIED
+from fleet import HOSTS, UNVERIFIED
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -25,8 +25,6 @@ class Answer:
         return f"{self.status} {kept} {re.sub(' +', ' ', words)[:200]!r}"
 
 
-# The names of consoles by their ports: each process draws one.
-HOSTS = {}
 
 
 class Site:
