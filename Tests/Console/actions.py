@@ -56,8 +56,10 @@ def requests(bench):
     expect(request(bench, "waiting.142")["state"] == "cancelled", "the request was not cancelled")
     act(page, f"{R}.broken.3/1/retry", {"skip": True})
     expect_soon(lambda: request(bench, "broken.3")["skippedBatches"] == [1], "the batch was not skipped")
-    act(page, f"{R}.broken.4/1/retry", {"new": True})
-    expect_soon(lambda: request(bench, "broken.4")["request"] == 2, "no new request was submitted")
+    page.goto(f"{R}.broken.4/1/retry")
+    page.check("#question [name=new]")
+    page.click("#question .buttons button")
+    expect("apply the repaired file first" in page.inner_text(".failure"), "a definition that is not new is not refused")
     page.context.close()
 
 
