@@ -1,6 +1,7 @@
 """Chromium, driven by playwright, and what it says about a page."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import axe_playwright_python
 from playwright.sync_api import sync_playwright
@@ -64,7 +65,17 @@ def watch(page, complaints):
         if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
             complaints.append(f"{page.url}: {message.type}: {message.text}")
 
+    def check_source(request):
+        if not request.is_navigation_request() and urlsplit(request.url).netloc != urlsplit(page.url).netloc:
+            complaints.append(f"{page.url}: it asks another server: {request.url}")
+
+    def check_asset(answer):
+        if "/assets/" in answer.url and answer.status != 200:
+            complaints.append(f"{page.url}: {answer.url} is answered {answer.status}")
+
     page.on("console", note)
+    page.on("request", check_source)
+    page.on("response", check_asset)
     page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
     page.on("dialog", lambda dialog: (complaints.append(f"{page.url}: a dialog says {dialog.message}"), dialog.dismiss()))
 
