@@ -1,6 +1,11 @@
-"""What each action does, by its own form in a browser."""
+"""What each action does, by its own form in a browser, on each server of the console."""
+
+import re
+import subprocess
 
 from checks import check, expect, until
+from fleet import HOSTS, end, free_port
+from web import Site
 
 R = "/requests/com.example"
 
@@ -144,3 +149,37 @@ def https(bench):
     expect(who, "the audit log does not say that ana did it")
     expect(not page.context.complaints, "\n".join(page.context.complaints))
     page.context.close()
+
+
+@check("actions", "baton up serves the console too, unless that is off")
+def up(bench):
+    def start(*options):
+        """The process of `baton up`, and what it says about the console."""
+        log = bench.fleet.folder / "up.log"
+        with open(log, "wb") as file:
+            process = subprocess.Popen(
+                [bench.fleet.binaries / "baton", "up", "--data", bench.fleet.folder / "up", "--listen",
+                 f"127.0.0.1:{free_port()}", "--http", "off", *options],
+                env=bench.fleet.environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        ready = until(30, lambda: b"ready" in log.read_bytes() or b"listens" in log.read_bytes())
+        until(3, lambda: b"console" in log.read_bytes())
+        text = log.read_text()
+        if not ready or process.poll() is not None:
+            end(process)
+        expect(ready, f"baton up does not start:\n{text}")
+        return process, re.search(r"http://(baton-[0-9a-f]+\.localhost):(\d+)/login#(\S+)", text), text
+
+    process, address, text = start("--console", "127.0.0.1:0")
+    try:
+        expect(address, f"baton up prints no address of the console:\n{text}")
+        port = int(address[2])
+        HOSTS[port] = f"{address[1]}:{port}"
+        site = Site(port)
+        expect(site.sign_in(address[3]).status == 303, "the code does not sign in")
+        expect(site.get("/").status == 200 and site.get("/hosts").status == 200, "the pages are not there")
+        expect(Site(port).sign_in(address[3]).status == 401, "the code signs in twice")
+    finally:
+        end(process)
+    process, address, text = start("--console", "off")
+    end(process)
+    expect(not address, f"the console is off, and baton up prints an address:\n{text}")
