@@ -45,7 +45,8 @@ def requests(bench):
     # A host that was restarted has external power again, and runs what waited for it.
     for name in ("anna", "ben"):
         bench.fleet.run("simulate", "conditions", name, "--power", "battery", "--for", "1h")
-    bench.fleet.call("POST", "/v1/requests", [{"identifier": f"com.example.waiting.{number}"} for number in (140, 141, 142)])
+    names = [f"com.example.waiting.{number}" for number in (140, 141, 142)]
+    bench.fleet.call("POST", "/v1/requests", [{"identifier": name} for name in names])
     page = bench.browser.page()
     act(page, f"{R}.waiting.140/1/priority", {"priority": "userInitiated"})
     expect(request(bench, "waiting.140")["priority"] == "userInitiated", "the priority was not set")
@@ -64,7 +65,7 @@ def requests(bench):
     page.goto(f"{R}.broken.4/1/retry")
     page.check("#question [name=new]")
     page.click("#question .buttons button")
-    expect("apply the repaired file first" in page.inner_text(".failure"), "a definition that is not new is not refused")
+    expect("apply the repaired file first" in page.inner_text(".failure"), "an old definition is not refused")
     page.context.close()
 
 

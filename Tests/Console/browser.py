@@ -73,11 +73,15 @@ def watch(page, complaints):
         if "/assets/" in answer.url and answer.status != 200:
             complaints.append(f"{page.url}: {answer.url} is answered {answer.status}")
 
+    def note_dialog(dialog):
+        complaints.append(f"{page.url}: a dialog says {dialog.message}")
+        dialog.dismiss()
+
     page.on("console", note)
     page.on("request", check_source)
     page.on("response", check_asset)
     page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
-    page.on("dialog", lambda dialog: (complaints.append(f"{page.url}: a dialog says {dialog.message}"), dialog.dismiss()))
+    page.on("dialog", note_dialog)
 
 
 def violations(page):

@@ -41,7 +41,7 @@ def until(seconds, condition, every=0.1):
 
 def run_all(bench, only):
     """Runs the checks, and returns how many failed. `only`: names of subjects, or parts of names; empty for all."""
-    chosen = [entry for entry in CHECKS if not only or any(word in (entry[0], *entry[1].split()) or word in entry[1] for word in only)]
+    chosen = [entry for entry in CHECKS if not only or any(word == entry[0] or word in entry[1] for word in only)]
     if not chosen:
         print(f"check-console: no check is named {' or '.join(only)}; the subjects are "
               + ", ".join(dict.fromkeys(entry[0] for entry in CHECKS)))

