@@ -70,7 +70,7 @@ enum AboutPage {
     }
     return "<h2>Coordinators</h2>\n"
       + Parts.table(
-        "Coordinators", ["Number", "Machine", "Version", "Hosts", "What it does"], numbers: ["Number", "Hosts"], rows)
+        "Coordinators", ["Number", "Machine", "Version", "Hosts", "What it does"], rows)
   }
 
   private static func table(_ reports: NamespaceReports) -> HTML {
@@ -88,8 +88,7 @@ enum AboutPage {
     }
     return "<h2>Namespaces</h2>\n"
       + Parts.table(
-        "Namespaces", ["Prefix", "Owner", "Weight", "Pending", "Running", "Slots"],
-        numbers: ["Weight", "Pending", "Running", "Slots"], rows)
+        "Namespaces", ["Prefix", "Owner", "Weight", "Pending", "Running", "Slots"], rows)
   }
 
   private static func amount(_ used: Int, _ limit: Int?) -> String {

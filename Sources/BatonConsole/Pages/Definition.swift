@@ -20,7 +20,7 @@ enum DefinitionPage {
       title: pattern.rawValue, section: .definitions, topics: [.definitions, .requests],
       main: """
         <p class="crumbs"><a href="/definitions">Definitions</a></p>
-        <div class="heading"><h1>\(pattern.rawValue)</h1>
+        <div class="heading"><h1>\(Parts.name(pattern.rawValue))</h1>
         <p class="buttons">\(DefinitionActions.buttons(report, visit))</p></div>
         \(report.problem.map { "<p class=\"failure\">This definition is not run: \($0)</p>" })
         \(report.definition.title.map { "<p class=\"lead\">\($0)</p>" })
@@ -43,21 +43,16 @@ enum DefinitionPage {
       title: pattern.rawValue, section: .definitions, topics: [.definitions],
       main: """
         <p class="crumbs"><a href="/definitions">Definitions</a></p>
-        <h1>\(pattern.rawValue)</h1>
+        <h1>\(Parts.name(pattern.rawValue))</h1>
         <p>No definition has exactly this pattern. These concern it:</p>
         <ul>\(items)</ul>
         """)
   }
 
   private static func counts(_ report: DefinitionReport) -> HTML {
-    let cards = RequestState.allCases.map { state -> HTML in
-      let link = Link("requests", query: [("state", state.rawValue), ("id", report.definition.pattern.rawValue)])
-      return """
-        <li class="card"><a href="\(link)"><strong>\(Parts.number(report.counts[state] ?? 0))</strong> \
-        \(Parts.state(state))</a></li>
-        """
+    Parts.cards(report.counts) { state in
+      Link("requests", query: [("state", state.rawValue), ("id", report.definition.pattern.rawValue)])
     }
-    return "<ul class=\"cards\">\(cards)</ul>"
   }
 
   private static func facts(_ report: DefinitionReport, _ able: AbleHosts.Count?, _ now: Timestamp) -> HTML {

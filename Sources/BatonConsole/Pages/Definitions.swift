@@ -116,8 +116,7 @@ enum DefinitionsPage {
       able == nil && reports.count > AbleHosts.mostDefinitions
       ? "<p class=\"quiet\">On how many hosts they could start now is told of at most \(AbleHosts.mostDefinitions) "
         + "definitions: filter the list to see it.</p>" : ""
-    let numbers = Set(columns).subtracting(["Definition", "Kind", "Applied"])
-    return Parts.table("Definitions", columns, numbers: numbers, rows) + hint
+    return Parts.table("Definitions", columns, rows) + hint
   }
 
   private static func detail(_ report: DefinitionReport) -> HTML {

@@ -127,8 +127,7 @@ enum HostDetails {
         """
     }
     return Parts.table(
-      "Launches in 24 hours", ["Started", "For", "Request", "Launch", "Outcome", "Reason"], numbers: ["For", "Launch"],
-      rows)
+      "Launches in 24 hours", ["Started", "For", "Request", "Launch", "Outcome", "Reason"], rows)
   }
 
   private static func outcome(_ launch: HostLaunch) -> HTML {

@@ -42,7 +42,7 @@ enum QueuePage {
     return Parts.table(
       "What waits for a host, in the order of its starts",
       ["Place", "Definition", "Priority", "Ready", "The oldest waits", "What keeps the first one", "Next requests"],
-      numbers: ["Place", "Ready"], rows) + more
+      rows) + more
   }
 
   private static func priority(_ one: QueueReport.Class) -> HTML {

@@ -83,7 +83,7 @@ enum ReasonsPage {
     }
     return "<h2>Refusals: why a submission was not accepted</h2>\n"
       + Parts.table(
-        "Refusals", ["Code", "Means", "What to do", "Exit status", "HTTP"], numbers: ["Exit status", "HTTP"], rows)
+        "Refusals", ["Code", "Means", "What to do", "Exit status", "HTTP"], rows)
   }
 
   private static var events: HTML {
