@@ -30,7 +30,7 @@ PLANTED ?= .build/plants
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test outside interop check lint imports checks contract deploy api pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test outside interop check lint imports checks contract deploy api console pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -68,7 +68,7 @@ interop: release
 	Scripts/interop-telemetry
 
 ## check: what CI runs (with STRICT=1): format, imports, the checks, the contract, tests, pages, some benchmarks
-check: lint imports checks contract deploy test api pages bench-small outside
+check: lint imports checks contract deploy test api console pages bench-small outside
 
 ## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:
@@ -99,6 +99,12 @@ api: release
 	Scripts/setup api
 	Scripts/setup-api
 	Scripts/check-api $(RELEASE)
+
+## console: uses the web console in a real browser: every page in every view, by keyboard, live, and with attacks
+console: release
+	Scripts/setup console
+	Scripts/setup-console
+	Scripts/check-console $(RELEASE) --shots results/console
 
 ## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
 pages: release

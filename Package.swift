@@ -326,8 +326,8 @@ let package = Package(
       name: "BatonTests",
       dependencies: [
         "BatonBase", "ContractRows", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry",
-        "BatonWire", "BatonCoordinator", "BatonJSON", "BatonAPI", "BatonDoctor", "BatonCommands",
-        .product(name: "HTTPTypes", package: "swift-http-types"),
+        "BatonWire", "BatonCoordinator", "BatonJSON", "BatonAPI", "BatonConsole", "BatonDoctor",
+        "BatonCommands", .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(

@@ -35,7 +35,7 @@ enum FleetReading {
   }
 
   /// Hosts that were there and are gone, each with 30 labels of 60 bytes. They are explained by their last reports.
-  private static func addHosts(_ count: Int, to data: String) async throws {
+  static func addHosts(_ count: Int, to data: String) async throws {
     let store = try SQLiteStore.open(folder: data)
     let now = Moment(Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970) * 1_000_000_000))
     try await withThrowingTaskGroup(of: Void.self) { group in

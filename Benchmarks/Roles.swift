@@ -14,7 +14,7 @@ import UnixSignals
 
 /// The roles of this program's processes in the fleet under test.
 enum Role: String {
-  case coordinator, worker, idle, crowd, sink, files, transfers
+  case coordinator, worker, idle, crowd, sink, files, transfers, large, rates
 
   func run(_ arguments: [String]) async throws {
     switch self {
@@ -28,6 +28,8 @@ enum Role: String {
     case .sink: try Sink.run()
     case .files: try FileServing.serve(megabytes: Int(arguments[0]) ?? 1, thought: Int(arguments[1]) ?? 0)
     case .transfers: try await Transfers.run(folder: arguments[0])
+    case .large: try await Standing.large(pending: Int(arguments[0]) ?? 0, hosts: Int(arguments[1]) ?? 0)
+    case .rates: try await Standing.rates(jobs: Int(arguments[0]) ?? 0)
     }
   }
 

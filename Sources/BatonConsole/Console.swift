@@ -88,9 +88,15 @@ package struct Console: Sendable {
         let visit = Visit(call: call, console: self)
         let form = try await visit.form(action.fields + ["count"])
         let question = try await action.question(visit, form)
-        try question.checkCount(form)
-        let outcome = try await action.perform(visit, form)
-        return visit.seeOther(outcome.page, telling: outcome)
+        do {
+          try question.checkCount(form)
+          let outcome = try await action.perform(visit, form)
+          return visit.seeOther(outcome.page, telling: outcome)
+        } catch let failure as HTTPFailure where [400, 409, 413].contains(failure.status) {
+          // The person corrects what was typed, or goes back to where the question came from.
+          let page = question.page(action: visit.path(of: action), failure: failure.message)
+          return Answer(visit.document(page), HTTPResponse.Status(code: failure.status))
+        }
       },
     ]
   }
@@ -154,7 +160,8 @@ struct Question: Sendable {
     throw .invalid("this concerns \(count): type the number \(count) to confirm it; nothing was changed")
   }
 
-  func page(action path: String) -> Page {
+  /// - Parameter failure: why the change could not be made.
+  func page(action path: String, failure: String? = nil) -> Page {
     let confirmation: HTML =
       count > Self.mostUntyped
       ? """
@@ -164,6 +171,7 @@ struct Question: Sendable {
     let main: HTML = """
       <form id="question" class="question" method="post" action="\(path)">
       <h1>\(title)</h1>
+      \(failure.map { "<p class=\"failure\" role=\"alert\">\($0)</p>" })
       <div>\(text)</div>
       \(fields)\(confirmation)
       <p class="buttons"><button class="\(isDangerous ? "danger" : "primary")">\(button)</button>

@@ -20,26 +20,39 @@ struct ConsoleServer: Sendable {
   }
 
   func answer(_ request: Request, in context: HTTPContext) async -> Response {
-    var asked = Asked(request, context)
+    let answer = await answer(Asked(request, context), authority: request.head.authority) { asked in
+      await table.answer(asked, request, in: context)
+    }
+    return answer.response(isHead: request.method == .head, in: context)
+  }
+
+  func answer(
+    _ asked: Asked, authority: String?, _ body: @escaping @Sendable (Int) async throws -> [UInt8]
+  ) async -> Answer {
+    await answer(asked, authority: authority) { await table.answer($0, body) }
+  }
+
+  /// - Parameters:
+  ///   - authority: the host and the port that the browser has asked for.
+  ///   - serve: answers a request that may be answered.
+  private func answer(_ asked: Asked, authority: String?, serve: (Asked) async -> Answer) async -> Answer {
+    var asked = asked
     let now = calls.now()
     let session = session(of: asked, at: now)
     // A header of the browser proves nothing here: only the session does.
     asked.shown = session?.shown
     var answer: Answer
-    if let refusal = refusal(asked, authority: request.head.authority) {
+    if let refusal = refusal(asked, authority: authority) {
       answer = FailurePage.answer(refusal)
     } else {
-      answer = await table.answer(asked, request, in: context)
+      answer = await serve(asked)
       if answer.status == .unauthorized, asked.path != "/login" { answer = signIn(asked, answer) }
       if let session, let renewed = session.renewed(at: now), answer.status == .ok {
         answer.headers.append(HTTPField(name: .setCookie, value: console.cookie(of: renewed)))
       }
     }
-    if case .stream(let type, let write) = answer.body {
-      answer.body = .stream(type: type) { out in try await context.whileServing { try await write(out) } }
-    }
     for (name, value) in Self.headers { answer.headers[name] = value }
-    return answer.response(isHead: request.method == .head, in: context)
+    return answer
   }
 
   private func session(of asked: Asked, at now: Timestamp) -> ConsoleSession? {
@@ -68,11 +81,13 @@ struct ConsoleServer: Sendable {
     let host = authority ?? ""
     if case .codes = console.signIn, !Self.isLoopback(host) {
       return HTTPFailure(
-        421, "invalid", "the console is at localhost, not at '\(host.escapedForMessage)': another site may have sent you")
+        421, "invalid",
+        "the console is at localhost, not at '\(host.escapedForMessage)': another site may have sent you")
     }
     guard asked.method != .get, asked.method != .head else { return nil }
     let refusal = HTTPFailure(
-      403, "notPermitted", "another site may have sent this change, so nothing was changed: use the console's own pages")
+      403, "notPermitted", "another site may have sent this change, so nothing was changed: use the console's own pages"
+    )
     if let site = asked.headers[Self.fetchSite] { return site == "same-origin" ? nil : refusal }
     guard let origin = asked.headers[.origin] else { return refusal }
     return origin == "http://\(host)" || origin == "https://\(host)" ? nil : refusal
@@ -89,6 +104,7 @@ struct ConsoleServer: Sendable {
       return host == "::1"
     }
     host = host.prefix { $0 != ":" }
+    guard host.utf8.allSatisfy({ $0.isOfHostName }) else { return false }
     return host == "127.0.0.1" || host == "localhost" || host.hasSuffix(".localhost")
   }
 
@@ -106,4 +122,16 @@ struct ConsoleServer: Sendable {
     (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
     (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
   ]
+}
+
+extension UInt8 {
+  fileprivate var isOfHostName: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "-"), UInt8(ascii: "."):
+      true
+    default: false
+    }
+  }
 }

@@ -35,6 +35,8 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     mutating func appendInterpolation(_ condition: Bool, _ html: @autoclosure () -> HTML) {
       if condition { text += html().text }
     }
+    /// A literal in an interpolation is markup of the source, and not a text: `"\(isOld ? "<b>old</b>" : "")"`.
+    @_disfavoredOverload
     mutating func appendInterpolation(_ text: String) { self.text.append(escaping: text) }
     mutating func appendInterpolation(_ number: Int) { text += String(number) }
     mutating func appendInterpolation(_ number: Int64) { text += String(number) }
@@ -113,7 +115,13 @@ extension Substring.UnicodeScalarView {
   fileprivate mutating func dropTerminalSequence() {
     switch popFirst() {
     case "[": while let next = popFirst(), !("@"..."~").contains(next) {}
-    case "]": while let next = popFirst(), next != "\u{07}" { if next == "\u{1B}" { _ = popFirst(); return } }
+    case "]":
+      while let next = popFirst(), next != "\u{07}" {
+        if next == "\u{1B}" {
+          _ = popFirst()
+          return
+        }
+      }
     default: break
     }
   }

@@ -98,6 +98,9 @@ PLANTED = """() => {
       if (name === 'style') found.push(`a style in markup: ${element.outerHTML.slice(0, 200)}`);
       if (/^\\s*javascript:/i.test(value)) found.push(`a link that runs: ${element.outerHTML.slice(0, 200)}`);
     }
+  // Texts of the seeds have none of these.
+  const raw = document.body.innerText.match(/.{0,40}<\/?(br|small|span|a|p|div|td|code|strong|time|ul|li)\b.{0,40}/);
+  if (raw) found.push(`markup of ours is shown as text: ${raw[0]}`);
   const odd = document.body.innerText.match(/[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/);
   if (odd) found.push(`the character U+${odd[0].codePointAt(0).toString(16)} is on the page as it is, near `
     + JSON.stringify(document.body.innerText.slice(Math.max(0, odd.index - 60), odd.index + 20)));

@@ -159,7 +159,7 @@ class ConsoleProcess:
         os.close(terminal)
         self.lines = []
         threading.Thread(target=self.read, daemon=True).start()
-        self.address = self.next_address()
+        self.address, self.is_used = self.next_address(), False
         self.begun = time.monotonic()
         self.port = int(re.search(r":(\d+)/", self.address)[1])
         self.origin = f"http://baton.localhost:{self.port}"

@@ -59,7 +59,7 @@ def retry(bench):
     press(page, "Enter")
     page.wait_for_url("**" + path)
     settle(page)
-    expect("exit" in page.inner_text("main"), "the page of a failed request does not say how its command ended")
+    expect("ended with status 3" in page.inner_text("main"), "the page does not say how the command ended")
     press(page, "w")
     page.wait_for_url("**/why")
     settle(page)

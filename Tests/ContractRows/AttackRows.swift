@@ -15,7 +15,7 @@
 
     init(attacks: [Int]) {
       precondition(
-        !attacks.isEmpty && attacks.allSatisfy { (1...40).contains($0) }, "the attacks are T1 to T40, not \(attacks)")
+        !attacks.isEmpty && attacks.allSatisfy { (1...45).contains($0) }, "the attacks are T1 to T45, not \(attacks)")
       self.attacks = attacks
     }
 

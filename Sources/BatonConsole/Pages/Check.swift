@@ -75,7 +75,7 @@ enum CheckPage {
         <label for="yaml">Definitions as YAML; several are separated by a line <code>---</code></label>
         <textarea id="yaml" name="yaml" class="code" rows="24" spellcheck="false" autocomplete="off" required>
         \(text)</textarea>
-        \(visit.may("AbleHosts"), "<p class=\"buttons\"><button class=\"primary\">Check</button></p>")
+        <p class="buttons"><button class="primary">Check</button></p>
         </form>
         """)
   }

@@ -171,7 +171,7 @@ extension RequestPage {
   private var facts: HTML {
     let record = details.record
     let payload = record.payload.map { payload -> HTML in
-      "<pre class=\"output\">\(Parts.long(String(decoding: payload.prefix(64 << 10), as: UTF8.self)))</pre>"
+      "<pre class=\"output\" tabindex=\"0\" role=\"region\" aria-label=\"Payload\">\(Parts.long(String(decoding: payload.prefix(64 << 10), as: UTF8.self)))</pre>"
     }
     return """
       <section><h2>Facts</h2>\
@@ -214,7 +214,7 @@ extension RequestPage {
     return """
       <details id="definition"><summary>The definition that it runs\
       \(definition.isApplied ? "" : ", which is not the one that is applied now")</summary>\
-      <pre class="output">\(Parts.long((try? DefinitionValue(definition.definition).yaml) ?? "", lines: 1_000))</pre></details>
+      <pre class="output" tabindex="0" role="region" aria-label="Definition">\(Parts.long((try? DefinitionValue(definition.definition).yaml) ?? "", lines: 1_000))</pre></details>
       """
   }
 }
@@ -267,7 +267,7 @@ private struct Output: Sendable {
       ?? (text.isEmpty
         ? "<p>It has written nothing.</p>"
         : """
-        <pre class="output" tabindex="0" id="output">\(Parts.long(String(decoding: text, as: UTF8.self)))</pre>
+        <pre class="output" tabindex="0" id="output" role="region" aria-label="Output">\(Parts.long(String(decoding: text, as: UTF8.self)))</pre>
         """)
     return """
       <section><h2>Output of \(shard.map { "shard \($0), " } ?? "")launch \(launch)</h2>\(shown)\

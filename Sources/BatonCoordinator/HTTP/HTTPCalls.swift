@@ -83,6 +83,9 @@ package struct HTTPCall: Sendable {
       return try await answering(body)
     } catch let error as RPCError {
       throw HTTPFailure(error)
+    } catch let error as RuntimeError where error.code == .clientIsStopped {
+      throw HTTPFailure(
+        503, "unavailable", "the connection to the coordinator was lost", retryAfter: HTTPFailure.unavailableFor)
     } catch let error as CoordinatorUnreachable where error.isNotPermitted {
       throw HTTPFailure(401, "notPermitted", error.message)
     } catch let error as CoordinatorUnreachable {

@@ -16,8 +16,10 @@ if (code && location.hash.length > 1) {
 }
 
 // ----- Bringing the page up to date
+// 'form.id' is not its id if the form has a field of that name.
+const idOf = (node) => node.getAttribute?.("id") ?? "";
 function morph(old, fresh) {
-  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || (old.id ?? "") !== (fresh.id ?? "")) {
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || idOf(old) !== idOf(fresh)) {
     old.replaceWith(fresh);
     return;
   }
@@ -31,19 +33,29 @@ function morph(old, fresh) {
   for (const { name } of [...old.attributes]) if (!keeps(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
   // What a person types and selects stays.
   if (["INPUT", "TEXTAREA", "SELECT"].includes(old.nodeName)) return;
-  const named = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+  const named = new Map([...old.children].filter(idOf).map((child) => [idOf(child), child]));
+  const stays = new Set([...fresh.children].filter(idOf).map(idOf));
+  for (const [id, child] of named) if (!stays.has(id)) child.remove();
   let place = old.firstChild;
   for (const child of [...fresh.childNodes]) {
-    const known = child.id && named.get(child.id);
+    const known = named.get(idOf(child));
     if (known && known !== place) old.insertBefore(known, place);
     else if (!place) { old.append(child); continue; }
-    else if (place.id && named.has(place.id) && place.id !== child.id) { old.insertBefore(child, place); continue; }
+    else if (named.has(idOf(place)) && idOf(place) !== idOf(child)) { old.insertBefore(child, place); continue; }
     const target = known || place;
     const next = target.nextSibling;
     morph(target, child);
     place = next;
   }
   while (place) { const next = place.nextSibling; place.remove(); place = next; }
+}
+
+function show(region) {
+  const active = document.activeElement;
+  morph(main, region);
+  // An element that was moved has lost the focus.
+  if (active !== document.activeElement && active.isConnected) active.focus({ preventScroll: true });
+  dates();
 }
 
 async function update() {
@@ -55,11 +67,12 @@ async function update() {
     const answer = await fetch(location.href, { headers: tag ? { "If-None-Match": tag } : {}, redirect: "manual" });
     if (answer.type === "opaqueredirect" || answer.status === 401) { location.reload(); return; }
     if (answer.status === 503) throw new Error("The coordinator does not answer");
+    if (answer.status >= 500) throw new Error("The console does not work");
     if (answer.status !== 304) {
       tag = answer.headers.get("ETag");
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       const region = fresh.getElementById("main");
-      if (region) { morph(main, document.importNode(region, true)); document.title = fresh.title; dates(); }
+      if (region) { show(document.importNode(region, true)); document.title = fresh.title; }
     }
     problem = "";
   } catch (error) {

@@ -1,0 +1,96 @@
+import BatonModel
+import BatonStore
+import BatonTelemetry
+import HTTPTypes
+import Testing
+
+@testable import BatonAPI
+@testable import BatonConsole
+@testable import BatonCoordinator
+
+/// What the pages of the console show.
+@Suite("Console: pages") struct ConsolePagesTests {
+  private static func filled() -> ConsoleWorld {
+    ConsoleWorld(RequestRecord.all) { state in
+      state.hosts = [.alpha, .beta]
+      state.details = [.example]
+      state.trace = TraceSample.slow
+      state.explanation.record = .ready
+      state.reports = [
+        DefinitionReport(
+          definition: Definition(pattern: IdentifierPattern(trusted: "com.example.report"), kind: .processing),
+          appliedAt: now)
+      ]
+    }
+  }
+
+  @Test func `every page is shown, and none of its markup as text`() async {
+    let world = Self.filled()
+    await world.signIn()
+    let pages = world.console.routes.filter { $0.method == .get && !$0.waits && $0.path.hasPrefix("/") }
+    #expect(pages.count > 20)
+    let details = RequestDetails.example.record
+    for page in pages where page.access != .anyone {
+      let path = page.path.replacing("{identifier}", with: details.identifier.rawValue)
+        .replacing("{number}", with: "\(details.number)").replacing("{host}", with: "alpha")
+        .replacing("{pattern}", with: "com.example.report")
+      let told = await world.ask("GET \(path)")
+      #expect([200, 303, 400, 404, 409].contains(told.status), "\(path): \(told.status)")
+      #expect(!told.text.contains("&lt;"), "\(path)")
+      if told.status == 200 { #expect(told.text.contains("<h1"), "\(path)") }
+    }
+  }
+
+  @Test func `a fleet without anything says what to do next`() async {
+    let world = ConsoleWorld()
+    await world.signIn()
+    for (path, command) in [
+      ("/", "baton up"), ("/requests", "baton submit"), ("/hosts", "baton"), ("/definitions", "baton apply"),
+    ] {
+      let told = await world.ask("GET \(path)")
+      #expect(told.status == 200 && told.text.contains("class=\"empty\"") && told.text.contains(command), "\(path)")
+    }
+  }
+
+  @Test func `a change is made, and told once`() async {
+    let world = Self.filled()
+    await world.signIn()
+    let told = await world.ask("POST /hosts/alpha/drain", form: "")
+    #expect(told.status == 303 && told.location == "/hosts/alpha")
+    #expect(world.coordinator.calls.contains { $0.contains("drain") }, "\(world.coordinator.calls)")
+    let page = await world.ask("GET /hosts/alpha", cookies: told.cookies + (await world.signIn().cookies))
+    #expect(page.text.contains("class=\"notice\""))
+    #expect(!(await world.ask("GET /hosts/alpha").text.contains("class=\"notice\"")))
+  }
+
+  @Test func `many things are changed only after their number was typed`() async {
+    let requests = (1...21).map { number in
+      RequestRecord.example(Int64(number), "com.example.many", number: number, .ready)
+    }
+    let world = ConsoleWorld(requests)
+    await world.signIn()
+    let few = (1...20).map { "id=com.example.many%23\($0)" }.joined(separator: "&")
+    let many = few + "&id=com.example.many%2321"
+    let question = await world.ask("GET /requests/cancel?\(many)")
+    #expect(question.status == 200 && question.text.contains("Type <strong>21</strong>"))
+    #expect(await world.ask("POST /requests/cancel", form: many).status == 400)
+    #expect(await world.ask("POST /requests/cancel", form: many + "&count=20").status == 400)
+    #expect(!world.coordinator.calls.contains { $0.hasPrefix("cancel") })
+    #expect(await world.ask("POST /requests/cancel", form: many + "&count=21").status == 303)
+    #expect(world.coordinator.calls.count { $0.hasPrefix("cancel") } == 21)
+    #expect(await world.ask("POST /requests/cancel", form: few).status == 303)
+    #expect(await world.ask("POST /requests/cancel", form: "").status == 400, "nothing is selected")
+    #expect(await world.ask("POST /requests/cancel", form: "id=x%23y").status == 400)
+    let tooMany = (1...101).map { "id=com.example.many%23\($0)" }.joined(separator: "&")
+    #expect(await world.ask("POST /requests/cancel", form: tooMany + "&count=101").status == 400)
+  }
+
+  @Test func `a coordinator that does not answer has a page that says so`() async {
+    let world = ConsoleWorld { state in
+      state.failing["standing"] = CoordinatorUnreachable("no coordinator answers")
+    }
+    await world.signIn()
+    let told = await world.ask("GET /")
+    #expect(told.status == 503 && told.text.contains("no coordinator answers"))
+  }
+}
