@@ -64,7 +64,8 @@ struct Visit: Sendable {
     var answer = Answer(body: .bytes([], type: ""), .seeOther, headers: [.location: page.text])
     if let outcome {
       let path = page.text.prefix { $0 != "?" && $0 != "#" }
-      let text = ([outcome.text.onOneLine] + (outcome.undo.map { [$0.label, $0.link.text] } ?? [])).joined(separator: "\n")
+      let text = ([outcome.text.onOneLine] + (outcome.undo.map { [$0.label, $0.link.text] } ?? [])).joined(
+        separator: "\n")
       answer.headers[.setCookie] =
         "\(console.seal.prefix)_notice=\(console.seal.seal(Array(text.utf8), for: Self.notice)); Path=\(path); HttpOnly; "
         + "SameSite=Strict; Max-Age=30"

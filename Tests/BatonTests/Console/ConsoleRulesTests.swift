@@ -63,7 +63,8 @@ import Testing
     }
   }
 
-  @Test(.refuses(43)) func `an altered cookie, one of another console and one of a session that was ended are no session`() async {
+  @Test(.refuses(43))
+  func `an altered cookie, one of another console and one of a session that was ended are no session`() async {
     let world = ConsoleWorld()
     let cookie = await world.signIn().cookies[0]
     #expect(await world.ask("GET /hosts", cookies: [cookie]).status == 200)
@@ -105,7 +106,8 @@ import Testing
   /// The path of each action, of things that the fake coordinator has.
   private static func actionPaths(_ console: Console) -> [String] {
     // A check of a definition changes nothing.
-    console.routes.filter { $0.method == .post && $0.access != .anyone && $0.path != "/definitions/check" }.map { route in
+    console.routes.filter { $0.method == .post && $0.access != .anyone && $0.path != "/definitions/check" }.map {
+      route in
       route.path.replacing("{identifier}", with: "com.example.photos.export.42").replacing("{number}", with: "3")
         .replacing("{host}", with: "alpha").replacing("{pattern}", with: "com.example.report")
     }
@@ -116,7 +118,9 @@ import Testing
     await world.signIn()
     let paths = Self.actionPaths(world.console)
     #expect(paths.count > 12, "\(paths)")
-    let changing = ["pause", "cancel", "retry", "submit", "drain", "evict", "remove", "apply", "simulate", "set", "forget"]
+    let changing = [
+      "pause", "cancel", "retry", "submit", "drain", "evict", "remove", "apply", "simulate", "set", "forget",
+    ]
     for path in paths {
       _ = await world.ask("GET \(path)")
       #expect(!world.coordinator.calls.contains { call in changing.contains { call.hasPrefix($0) } }, "\(path)")
@@ -143,7 +147,8 @@ import Testing
 
   @Test func `every answer tells the browser what it may do with it`() async {
     let world = ConsoleWorld()
-    for told in [await world.ask("GET /login"), await world.ask("GET /nothing"), await world.ask("POST /x", site: nil)] {
+    for told in [await world.ask("GET /login"), await world.ask("GET /nothing"), await world.ask("POST /x", site: nil)]
+    {
       let policy = told.headers[.contentSecurityPolicy] ?? ""
       #expect(policy.hasPrefix("default-src 'none'; script-src 'self'") && !policy.contains("unsafe"))
       #expect(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"))

@@ -41,7 +41,8 @@ final class ConsoleWorld: Sendable {
     console = Console(
       .codes(codes), isReadOnly: isReadOnly, principal: "ana", secret: Array(repeating: 7, count: 32))
     let clocks = Clocks(
-      instant: { Instant(nanoseconds: 0) }, sleep: { _ in await World.never() }, date: { [wall] in wall.time.withLock { $0 } })
+      instant: { Instant(nanoseconds: 0) }, sleep: { _ in await World.never() },
+      date: { [wall] in wall.time.withLock { $0 } })
     server = ConsoleServer(console, OwnCalls.calls({ (coordinator, caller) }, clocks))
   }
 
