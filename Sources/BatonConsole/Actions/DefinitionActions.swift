@@ -20,7 +20,7 @@ enum DefinitionActions {
       visit.button("Submit", link.appending("submit"), "Submit"),
       visit.button("Poke", link.appending("submit").with([("poke", "5")]), "Submit"), edit,
       visit.button("Remove", link.appending("remove"), "Remove", isDangerous: true),
-    ].joined(by: " ")
+    ].filter { !$0.isEmpty }.joined(by: " ")
   }
 
   // MARK: Submit and poke

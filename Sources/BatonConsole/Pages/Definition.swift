@@ -99,7 +99,8 @@ enum DefinitionPage {
     guard let newest = versions.first else { return "" }
     let rows = versions.enumerated().map { index, version -> HTML in
       let earlier = index + 1 < versions.count ? versions[index + 1] : nil
-      let changes = earlier.map { Changes.list(version.changes(since: $0)) } ?? "<small>the first that is kept</small>"
+      let changes =
+        earlier.map { Changes.list(version.changes(since: $0), most: 12) } ?? "<small>the first that is kept</small>"
       let link = Parts.link(of: pattern).appending("revert").with([("version", "\(version.number)")])
       let revert = version.number == newest.number ? "" : visit.button("Apply again", link, "Apply")
       return """
@@ -117,11 +118,9 @@ enum DefinitionPage {
 
 /// Keys of definitions that differ.
 enum Changes {
-  /// The most keys that are listed at once.
-  private static let most = 50
-
   /// Each key with its value before and after.
-  static func list(_ changes: [DefinitionChange]) -> HTML {
+  /// - Parameter most: the most keys that are listed.
+  static func list(_ changes: [DefinitionChange], most: Int = 50) -> HTML {
     guard !changes.isEmpty else { return "<small>nothing</small>" }
     let items = changes.prefix(most).map { change -> HTML in
       let before: HTML = change.before.map { "<del>− \(change.key): \(short($0))</del><br>" } ?? ""
@@ -134,6 +133,6 @@ enum Changes {
 
   private static func short(_ value: DefinitionValue) -> String {
     let text = value.onOneLine
-    return text.count > 300 ? text.prefix(299) + "…" : text
+    return text.count > 200 ? text.prefix(199) + "…" : text
   }
 }

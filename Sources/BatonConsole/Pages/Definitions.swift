@@ -90,7 +90,7 @@ enum DefinitionsPage {
     return able.map { Dictionary(zip(sound.map(\.pattern), $0.counts), uniquingKeysWith: { first, _ in first }) }
   }
 
-  private static let states: [RequestState] = [.running, .ready, .scheduled, .failed, .succeeded, .cancelled]
+  private static let states: [RequestState] = [.running, .ready, .scheduled, .failed, .succeeded]
 
   private static func table(
     _ reports: [DefinitionReport], _ able: [IdentifierPattern: AbleHosts.Count]?, _ now: Timestamp
@@ -132,7 +132,7 @@ enum DefinitionWords {
   /// A number that leads to the requests that it counts.
   static func count(_ report: DefinitionReport, _ state: RequestState) -> HTML {
     let count = report.counts[state] ?? 0
-    guard count > 0 else { return "0" }
+    guard count > 0 else { return "<span class=\"quiet\">0</span>" }
     let link = Link("requests", query: [("state", state.rawValue), ("id", report.definition.pattern.rawValue)])
     return "<a href=\"\(link)\">\(Parts.number(count))</a>"
   }

@@ -9,7 +9,7 @@ enum HostDetails {
   /// How much of the history is shown.
   private static let day = Duration.seconds(86_400)
   /// The most changes, and the most launches, that are shown.
-  private static let mostRows = 200
+  private static let mostRows = 100
 
   @Sendable static func show(_ visit: Visit) async throws -> Page {
     let host = try await visit.host()
@@ -23,8 +23,8 @@ enum HostDetails {
       title: host.name.rawValue, section: .hosts, topics: [.host(host.name)],
       main: """
         <p class="crumbs"><a href="/hosts">Hosts</a></p>
-        <h1>\(host.name.rawValue) \(Parts.state(host.state))</h1>
-        <p class="buttons">\(HostActions.buttons(host, visit, isShort: false))</p>
+        <div class="heading"><h1>\(host.name.rawValue) \(Parts.state(host.state))</h1>
+        <p class="buttons">\(HostActions.buttons(host, visit, isShort: false))</p></div>
         \(gone(host, visit.now))
         \(facts(host, visit.now))
         \(conditions(host, visit))
@@ -123,7 +123,7 @@ enum HostDetails {
         <tr id="launch-\(launch.request.rawValue)-\(launch.launch)"><td>\(Parts.time(launch.startedAt, now))</td>\
         <td class="number">\(time)</td><td>\(Parts.request(launch.identifier, launch.number))\(shard)</td>\
         <td class="number">\(launch.launch)</td><td>\(outcome(launch))</td>\
-        <td>\(launch.reason?.plainLines.last ?? "–")</td></tr>
+        <td>\(launch.reason?.plainLines.last.map { String($0.prefix(200)) } ?? "–")</td></tr>
         """
     }
     return Parts.table(

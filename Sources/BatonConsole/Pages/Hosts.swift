@@ -131,7 +131,7 @@ enum HostsPage {
     let actions: HTML = acts ? "<td class=\"actions\">\(HostActions.buttons(host, visit, isShort: true))</td>" : ""
     return """
       <tr id="host-\(index)"><th scope="row">\(Parts.host(host.name))</th><td>\(Parts.state(host.state))</td>\
-      <td>\(slots(host))</td><td>\(HostWords.conditions(host))</td><td>\(running(host, most: 3))</td>\
+      <td>\(slots(host))</td><td>\(HostWords.conditions(host))</td><td>\(running(host, most: 2))</td>\
       <td>\(host.version)</td><td>\(seen(host, visit.now))</td>\(actions)</tr>
       """
   }

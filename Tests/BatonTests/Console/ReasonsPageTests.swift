@@ -1,4 +1,5 @@
 import BatonModel
+import BatonStore
 import Testing
 
 @testable import BatonConsole
