@@ -12,7 +12,7 @@ enum Standing {
     while readLine() != nil {}
   }
 
-  /// The fleet of B1. For each line on its standard input it runs so many jobs, and prints `rate N`, in jobs per second.
+  /// The fleet of B1. For each line on its standard input it runs so many jobs and prints `rate N`, in jobs per second.
   static func rates(jobs: Int) async throws {
     let fleet = try await Fleet(slots: 2048)
     defer { fleet.stop() }

@@ -54,10 +54,10 @@ package protocol Backend: Sendable {
     _ options: UpOptions, started: @escaping @Sendable (any OperatorAPI) async throws -> Void
   ) async throws
 
-  /// Serves the console until SIGTERM or SIGINT, with the coordinator at `target`. A coordinator that does not answer is
-  /// asked again with each page.
+  /// Serves the console until SIGTERM or SIGINT, with the coordinator at `target`. A coordinator that does not answer
+  /// is asked again with each page.
   /// - Parameter signIn: is called when the console can be reached, and each time the person presses Enter, with an
-  ///   address that signs a browser in once within a minute (`http://baton.localhost:7430/login#4f…`).
+  ///   address that signs a browser in once within a minute (`http://baton-7f….localhost:7430/login#4f…`).
   func runConsole(
     _ options: ConsoleOptions, _ target: ConnectionTarget, signIn: @escaping @Sendable (_ address: String) -> Void
   ) async throws

@@ -11,8 +11,9 @@ import Hummingbird
 package struct Console: Sendable {
   /// How people sign in.
   package enum SignIn: Sendable {
-    /// With a code that the process of the console has shown. Calls are those of the person who started it.
-    case codes(OneTimeCodes)
+    /// With a code that the process of the console has shown. Calls are those of the person who started it. Only
+    /// requests for this host are answered.
+    case codes(OneTimeCodes, host: String)
     /// With a credential, over TLS.
     case credentials
   }
@@ -27,6 +28,8 @@ package struct Console: Sendable {
   let seal: SessionSeal
   let ended = EndedSessions()
   let attempts = SignInAttempts()
+  /// The first page, for each credential: it looks at the whole fleet.
+  let overviews = Shared<[UInt8], Overview>()
 
   /// - Parameter secret: 32 bytes from which the keys of the sessions are made. Sessions end when it changes.
   package init(
@@ -118,6 +121,8 @@ struct Page: Sendable {
   var section: Section?
   /// The page is fetched again when one of these changes; empty for a page that does not change by itself.
   var topics: [ChangeTopic] = []
+  /// Whether the browser fetches the page again by itself after some seconds.
+  var reloads = false
   var main: HTML
 }
 

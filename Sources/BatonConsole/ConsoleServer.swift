@@ -65,7 +65,7 @@ struct ConsoleServer: Sendable {
     }
   }
 
-  /// Where somebody who is not signed in is sent. A browser that shows a page goes to the sign-in, and comes back.
+  /// Where a person who is not signed in is sent. A browser that shows a page goes to the sign-in, and comes back.
   private func signIn(_ asked: Asked, _ failure: Answer) -> Answer {
     guard asked.method == .get, asked.headers[.init("Sec-Fetch-Mode")!] ?? "navigate" == "navigate" else {
       return failure
@@ -79,10 +79,11 @@ struct ConsoleServer: Sendable {
 
   private func refusal(_ asked: Asked, authority: String?) -> HTTPFailure? {
     let host = authority ?? ""
-    if case .codes = console.signIn, !Self.isLoopback(host) {
+    if case .codes(_, let name) = console.signIn, host.prefix(while: { $0 != ":" }) != name {
       return HTTPFailure(
         421, "invalid",
-        "the console is at localhost, not at '\(host.escapedForMessage)': another site may have sent you")
+        "the console is not at '\(host.escapedForMessage)': its address is what baton console, or baton up, has printed"
+      )
     }
     guard asked.method != .get, asked.method != .head else { return nil }
     let refusal = HTTPFailure(
@@ -94,19 +95,6 @@ struct ConsoleServer: Sendable {
   }
 
   private static let fetchSite = HTTPField.Name("Sec-Fetch-Site")!
-
-  /// Whether a request was meant for this machine. Otherwise a site could give its own name our address, and read our
-  /// pages as its own.
-  static func isLoopback(_ authority: String) -> Bool {
-    var host = authority[...]
-    if host.hasPrefix("[") {
-      host = host.dropFirst().prefix { $0 != "]" }
-      return host == "::1"
-    }
-    host = host.prefix { $0 != ":" }
-    guard host.utf8.allSatisfy({ $0.isOfHostName }) else { return false }
-    return host == "127.0.0.1" || host == "localhost" || host.hasSuffix(".localhost")
-  }
 
   // MARK: What browsers are told
 
@@ -122,16 +110,4 @@ struct ConsoleServer: Sendable {
     (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
     (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
   ]
-}
-
-extension UInt8 {
-  fileprivate var isOfHostName: Bool {
-    switch self {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: "-"), UInt8(ascii: "."):
-      true
-    default: false
-    }
-  }
 }

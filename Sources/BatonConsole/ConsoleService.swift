@@ -1,6 +1,7 @@
 package import BatonBase
 package import BatonCoordinator
 import BatonHTTP
+import BatonIdentity
 import BatonModel
 package import BatonWire
 package import Logging
@@ -12,13 +13,18 @@ package struct ConsoleService: Service {
   private let address: HostPort?
   private let console: Console
   private let codes = OneTimeCodes()
+  /// The console's name. Browsers reach loopback by every name below `localhost` (RFC 6761), and keep cookies by name but
+  /// not by port: a program of another account that knew the name could have a browser open its own port, and get the
+  /// session. So each process draws a name.
+  private let host = "baton-\(Hexadecimal.text(ConsoleSession.random(8))).localhost"
   private let calls: HTTPCalls
   private let clocks: Clocks
   private let logger: Logger
   private let onListening: @Sendable (ConsoleService, HostPort) -> Void
 
   /// - Parameters:
-  ///   - address: where to listen; port 0 takes a free port. `nil` for the usual address, or a free port if it is taken.
+  ///   - address: where to listen; port 0 takes a free port. `nil` for the usual address, or a free port if that is
+  ///     taken.
   ///   - connection: what the person may call, and whom the coordinator takes the person for.
   ///   - onListening: is called with the address, including the port that was taken.
   package init(
@@ -28,7 +34,8 @@ package struct ConsoleService: Service {
   ) {
     self.address = address
     console = Console(
-      .codes(codes), isReadOnly: isReadOnly, principal: principal, traceURL: traceURL, secret: Console.secret())
+      .codes(codes, host: host), isReadOnly: isReadOnly, principal: principal, traceURL: traceURL,
+      secret: Console.secret())
     calls = OwnCalls.calls(connection, clocks)
     (self.clocks, self.logger, self.onListening) = (clocks, logger, onListening)
   }
@@ -45,12 +52,8 @@ package struct ConsoleService: Service {
     at bound: HostPort, page: String? = nil, lasting lifetime: Duration? = OneTimeCodes.lifetime
   ) -> String {
     let login = Link("login", query: [("to", page)])
-    return Self.site(bound) + login.text + "#" + codes.issue(at: clocks.date(), lasting: lifetime)
+    return "http://\(host):\(bound.port)" + login.text + "#" + codes.issue(at: clocks.date(), lasting: lifetime)
   }
-
-  /// The console's site. Browsers reach loopback by every name below `localhost` (RFC 6761), and keep cookies by name
-  /// but not by port: a name of its own keeps the session from other servers of this machine.
-  package static func site(_ bound: HostPort) -> String { "http://baton.localhost:\(bound.port)" }
 
   /// Serves until the graceful shutdown.
   /// - Throws: `ListenError` if it cannot listen on the address.

@@ -13,7 +13,7 @@ enum Document {
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
-      <title>\(page.title) · Baton</title>
+      \(page.reloads, "<meta http-equiv=\"refresh\" content=\"5\">")<title>\(page.title) · Baton</title>
       <link rel="icon" type="image/svg+xml" href="\(Asset.icon.path)">
       <link rel="stylesheet" href="\(Asset.style.path)">
       <script type="module" src="\(Asset.script.path)"></script>

@@ -20,8 +20,7 @@ enum FailurePage {
       <p class="failure" role="alert">\(failure.message)</p>
       <p><a class="button" href="/">Overview</a></p>
       """
-    // A page that waits for the coordinator is fetched again.
-    let page = Page(title: title, topics: failure.status == 503 ? [.everything] : [], main: main)
+    let page = Page(title: title, reloads: failure.status == 503, main: main)
     var answer = Answer(Document.text(page, nil), HTTPResponse.Status(code: failure.status))
     if let pause = failure.retryAfter { answer.headers[.retryAfter] = "\(max(1, pause.components.seconds))" }
     return answer

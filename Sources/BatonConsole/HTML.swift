@@ -2,8 +2,8 @@ import BatonBase
 import BatonModel
 
 /// A piece of HTML. What stands in the source is markup; what is interpolated is text, and is escaped:
-/// `"<p>\(title)</p>"`. Only `HTML` itself is interpolated as markup. There is no other way to make markup of a text, so
-/// no text of a stranger can become markup.
+/// `"<p>\(title)</p>"`. Only `HTML` itself is interpolated as markup. There is no other way to make markup of a text,
+/// so no text of a stranger can become markup.
 ///
 /// Attributes stand in double quotes. The address of a link is a `Link`, which encodes its parts.
 struct HTML: ExpressibleByStringInterpolation, Sendable {
@@ -110,8 +110,8 @@ extension Unicode.Scalar {
 }
 
 extension Substring.UnicodeScalarView {
-  /// Leaves out the rest of an escape sequence of terminals (ECMA-48): `[` with parameters up to a letter, `]` with text
-  /// up to a bell, or one character.
+  /// Leaves out the rest of an escape sequence of terminals (ECMA-48): `[` with parameters up to a letter, `]` with
+  /// text up to a bell, or one character.
   fileprivate mutating func dropTerminalSequence() {
     switch popFirst() {
     case "[": while let next = popFirst(), !("@"..."~").contains(next) {}

@@ -15,6 +15,9 @@ struct Visit: Sendable {
   /// Who has signed in; `nil` on pages for everybody.
   var caller: Caller? { call.permitted?.caller }
 
+  /// What tells people apart who may see different things.
+  var key: [UInt8] { caller?.credential?.id ?? [] }
+
   /// Whom requests name as their submitter, if the call does not prove another name.
   var principal: String { console.principal }
 

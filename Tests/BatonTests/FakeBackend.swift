@@ -90,7 +90,7 @@ final class FakeBackend: Backend {
   ) async throws {
     consoles.withLock { $0.append(options) }
     if let error { throw error }
-    signIn("http://baton.localhost:7430/login#4f")
+    signIn("http://baton-7f.localhost:7430/login#4f")
   }
 
   func runCoordinator(_ options: CoordinatorOptions) async throws {

@@ -4,7 +4,7 @@ import Testing
   static let commands = [
     "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "revert", "queue", "prune", "remove",
     "schema", "submit", "start", "poke", "completion",
-    "list", "status", "show", "watch",
+    "list", "status", "console", "show", "watch",
     "wait", "logs", "explain", "trace", "cancel", "retry", "set", "coordinators", "namespaces", "transfers", "hosts",
     "fleet",
     "drain", "undrain",

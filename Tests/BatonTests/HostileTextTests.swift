@@ -181,7 +181,7 @@ import Testing
     ["show", "com.example.running"], ["show", "com.example.ready"], ["show", "com.example.report"],
     ["show", "com.example.stopped"], ["show", "com.example.held"], ["hosts", hostile], ["hosts", "nope"],
     ["explain", "com.example.ready"], ["trace", "com.example.report"], ["wait", "com.example.report"],
-    ["watch", "com.example.report"], ["watch", "com.example.done"], ["doctor"],
+    ["watch", "com.example.report"], ["watch", "com.example.done"], ["doctor"], ["console", "--print"],
     ["transfers"], ["transfers", hostile], ["transfers", "--cancel", hostile],
   ]
   static let changing = [

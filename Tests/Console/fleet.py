@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from checks import until
+from web import HOSTS
 
 
 # The coordinator's certificate is of its own fleet.
@@ -162,7 +163,9 @@ class ConsoleProcess:
         self.address, self.is_used = self.next_address(), False
         self.begun = time.monotonic()
         self.port = int(re.search(r":(\d+)/", self.address)[1])
-        self.origin = f"http://baton.localhost:{self.port}"
+        self.origin = self.address.partition("/login")[0]
+        self.host = self.origin.partition("//")[2]
+        HOSTS[self.port] = self.host
 
     def read(self):
         for line in self.process.stdout:
@@ -173,7 +176,7 @@ class ConsoleProcess:
         if not until(20, lambda: self.lines, 0.05):
             raise RuntimeError(f"baton console prints no address:\n{self.log.read_text()}")
         line = self.lines.pop(0)
-        if not re.fullmatch(r"http://baton\.localhost:\d+/login#\S+", line):
+        if not re.fullmatch(r"http://baton-[0-9a-f]{16}\.localhost:\d+/login#\S+", line):
             raise RuntimeError(f"baton console printed '{line}', and not the address of a sign-in")
         return line
 

@@ -25,12 +25,16 @@ class Answer:
         return f"{self.status} {kept} {re.sub(' +', ' ', words)[:200]!r}"
 
 
+# The names of consoles by their ports: each process draws one.
+HOSTS = {}
+
+
 class Site:
     """A console at a port, and the cookie of a session there."""
 
     def __init__(self, port, host=None, tls=False):
         self.port, self.tls, self.cookie = port, tls, None
-        self.host = host or (f"127.0.0.1:{port}" if tls else f"baton.localhost:{port}")
+        self.host = host or (f"127.0.0.1:{port}" if tls else HOSTS[port])
 
     def connect(self, timeout=20):
         if self.tls:

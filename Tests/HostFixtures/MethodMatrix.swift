@@ -29,6 +29,7 @@ package enum MethodMatrix {
       "Operators/Namespaces": reading, "Operators/Transfers": reading, "Operators/CancelTransfer": commanding,
       "Operators/Standing": reading, "Operators/FindHosts": reading, "Operators/ExplainGroups": reading,
       "Operators/HostHistory": reading, "Operators/Versions": reading, "Operators/Queue": reading,
+      "Operators/Changes": reading,
       "Operators/AbleHosts": reading, "Operators/Prune": commanding, "Operators/ForgetGoneHost": [.admin],
       "Operators/Definitions": reading, "Operators/RequestDefinition": reading,
       "Operators/Logs": [.logs, .submit, .operate, .admin],

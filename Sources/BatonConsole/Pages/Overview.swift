@@ -8,7 +8,9 @@ extension Console {
   var overviewRoutes: [Route] {
     [
       page("/", "List") { visit in
-        let facts = try await visit.run { try await Overview(asking: $0, at: visit.now) }
+        let facts = try await visit.console.overviews.value(of: visit.key, at: visit.now) {
+          try await visit.run { try await Overview(asking: $0, at: visit.now) }
+        }
         return Page(title: "Overview", section: .overview, topics: [.overview], main: facts.main(visit))
       }
     ] + action(Self.pause) + action(Self.resume)
@@ -47,7 +49,7 @@ extension Console {
 }
 
 /// What a person looks at first.
-private struct Overview: Sendable {
+struct Overview: Sendable {
   /// How many running requests are shown.
   private static let shown = 20
 

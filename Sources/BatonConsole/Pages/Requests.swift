@@ -18,6 +18,7 @@ extension Console {
       page("/requests/{identifier}/trace", "Trace", query: ["all"], TracePage.show),
       page("/requests/{identifier}/{number}/why", "Explain", WhyPage.show),
       page("/requests/{identifier}/{number}/trace", "Trace", query: ["all"], TracePage.show),
+      Route(.get, "/requests/{identifier}/{number}/otlp", .method("Trace"), TracePage.download),
     ] + RequestActions.all.flatMap(action)
   }
 }

@@ -44,9 +44,19 @@ struct TracePage: Sendable {
         \(more)
         <details id="as-table"><summary>The picture as a table</summary>
         \(Parts.table("Spans", ["Span", "From (UTC)", "For", "What"], picture.rows))</details>
-        <p>Trace <code>\(record.trace.traceID.description)</code>. The spans as OTLP JSON: \
-        <code>baton trace \(record.name.arguments) -o otlp</code></p>
+        <p>Trace <code>\(record.trace.traceID.description)</code>. \
+        <a href="\(Parts.link(of: record.identifier, record.number).appending("otlp"))" download>Its spans as OTLP JSON\
+        </a>, as <code>baton trace \(record.name.arguments) -o otlp</code> writes them.</p>
         """)
+  }
+
+  /// The spans that have ended, for a tracing backend.
+  @Sendable static func download(_ call: Call) async throws -> Answer {
+    let (identifier, number) = (try call.identifier, try call.number)
+    let trace = try await call.run { try await $0.trace(identifier, number: number) }
+    return Answer(
+      body: .bytes(Array((trace.exportable.json + "\n").utf8), type: Answer.json),
+      headers: [.contentDisposition: "attachment; filename=\"\(identifier)-\(number ?? 0).json\""])
   }
 }
 

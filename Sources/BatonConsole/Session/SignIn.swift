@@ -103,7 +103,7 @@ extension Console {
     let form = try await visit.form(["code", "credential", "to"])
     let proof: ConsoleSession.Proof
     switch signIn {
-    case .codes(let codes):
+    case .codes(let codes, _):
       guard let code = try form.text("code"), codes.redeem(code.filter { !$0.isWhitespace }, at: visit.now) else {
         try attempts.noteWrong(
           at: visit.now, "this code is not valid (any more): run baton console again, which shows a new one")

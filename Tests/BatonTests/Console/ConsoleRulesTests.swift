@@ -24,7 +24,7 @@ import Testing
     #expect(world.coordinator.calls.allSatisfy { !$0.hasPrefix("pause") })
   }
 
-  @Test(.refuses(43)) func `a code that was used, or a wrong one, signs nobody in`() async {
+  @Test(.refuses(43)) func `a code that was used, or a wrong one, signs no browser in`() async {
     let world = ConsoleWorld()
     let code = world.codes.issue(at: world.now)
     #expect(await world.ask("POST /login", form: "code=\(code)").status == 303)
@@ -37,8 +37,8 @@ import Testing
 
   private static let elsewhere: [(site: String?, origin: String?, isOwn: Bool)] = [
     ("same-origin", nil, true), ("same-site", nil, false), ("cross-site", nil, false), ("none", nil, false),
-    ("same-site", "http://baton.localhost:7430", false), (nil, nil, false), (nil, "null", false),
-    (nil, "http://baton.localhost:7430", true), (nil, "http://baton.localhost:8000", false),
+    ("same-site", "http://baton-1.localhost:7430", false), (nil, nil, false), (nil, "null", false),
+    (nil, "http://baton-1.localhost:7430", true), (nil, "http://baton-1.localhost:8000", false),
     (nil, "http://evil.example", false),
   ]
 
@@ -52,13 +52,16 @@ import Testing
     #expect(world.coordinator.calls.contains("paused true") == one.isOwn, "\(world.coordinator.calls)")
   }
 
-  @Test(.refuses(42)) func `a page is for this machine's own names`() async {
+  @Test(.refuses(42)) func `a page is for the console's own name, which no other program knows`() async {
     let world = ConsoleWorld()
     await world.signIn()
-    for host in ["baton.localhost:7430", "localhost:1", "127.0.0.1:7430", "[::1]:7430", "a.b.localhost"] {
+    for host in ["baton-1.localhost:7430", "baton-1.localhost:1", "baton-1.localhost"] {
       #expect(await world.ask("GET /hosts", host: host).status == 200, "\(host)")
     }
-    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "xlocalhost", "", "[::2]:1"] {
+    for host in [
+      "evil.example", "baton-1.localhost.evil.example", "127.0.0.1:7430", "xbaton-1.localhost", "", "[::1]:7430",
+      "localhost:7430", "a.baton-1.localhost",
+    ] {
       #expect(await world.ask("GET /hosts", host: host).status == 421, "\(host)")
     }
   }
@@ -86,7 +89,7 @@ import Testing
     #expect(await world.ask("GET /hosts").status == 303)
   }
 
-  @Test func `the header Authorization signs nobody in`() async {
+  @Test func `the header Authorization signs no browser in`() async {
     let world = ConsoleWorld()
     #expect(await world.ask("GET /hosts", headers: ["Authorization": "own"]).status == 303)
   }

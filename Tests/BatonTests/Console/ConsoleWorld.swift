@@ -39,7 +39,8 @@ final class ConsoleWorld: Sendable {
     let coordinator = FakeCoordinator(requests, change)
     self.coordinator = coordinator
     console = Console(
-      .codes(codes), isReadOnly: isReadOnly, principal: "ana", secret: Array(repeating: 7, count: 32))
+      .codes(codes, host: "baton-1.localhost"), isReadOnly: isReadOnly, principal: "ana",
+      secret: Array(repeating: 7, count: 32))
     let clocks = Clocks(
       instant: { Instant(nanoseconds: 0) }, sleep: { _ in await World.never() },
       date: { [wall] in wall.time.withLock { $0 } })
@@ -63,7 +64,7 @@ final class ConsoleWorld: Sendable {
   ///   - site: the header `Sec-Fetch-Site`; `nil` for a browser that sends none.
   ///   - cookies: what the browser sends; `nil` for its session.
   func ask(
-    _ line: String, form: String? = nil, host: String = "baton.localhost:7430", site: String? = "same-origin",
+    _ line: String, form: String? = nil, host: String = "baton-1.localhost:7430", site: String? = "same-origin",
     cookies: [String]? = nil, headers more: [String: String] = [:]
   ) async -> Told {
     let words = line.split(separator: " ", maxSplits: 1).map(String.init)

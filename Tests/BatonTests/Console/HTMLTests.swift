@@ -24,7 +24,8 @@ import Testing
   }
 
   @Test func `markup is put together of markup`() {
-    let item: HTML = "<li>\("a&b")</li>"
+    let name = "a&b"
+    let item: HTML = "<li>\(name)</li>"
     let none: HTML? = nil
     let list: HTML = "<ul>\([item, item])\(none)\(true, "<li>x</li>")\(false, "<li>y</li>")</ul>\(3)\(2.25)"
     #expect(list.text == "<ul><li>a&amp;b</li><li>a&amp;b</li><li>x</li></ul>32.3")
