@@ -3,6 +3,7 @@ import BatonCoordinator
 import BatonJSON
 import BatonModel
 import BatonStore
+import HTTPTypes
 
 extension Console {
   var requestRoutes: [Route] {

@@ -5,6 +5,7 @@ import BatonJSON
 import BatonModel
 import BatonStore
 import BatonTelemetry
+import HTTPTypes
 
 /// Where the time of a request went: the spans of its trace over time.
 struct TracePage: Sendable {
