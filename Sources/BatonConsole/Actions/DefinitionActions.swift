@@ -93,7 +93,9 @@ enum DefinitionActions {
         throw HTTPFailure(
           413, "invalid", "a payload has at most \(Submission.maximumPayloadBytes) bytes: put it in a file")
       }
-      do { try Call.checkJSON(payload) } catch { throw HTTPFailure.invalid("the payload: \(error.message)") }
+      do { try Call.checkJSON(payload) } catch {
+        throw HTTPFailure.invalid(error.message.replacing("the body", with: "the payload"))
+      }
     }
     var order = SubmissionOrder(
       id: try form.text("id").map { text throws(HTTPFailure) in try Call.submissionID(text, "the id of a submission") }

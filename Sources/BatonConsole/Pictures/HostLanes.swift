@@ -141,7 +141,7 @@ struct HostLanes {
       ? "" : "<p class=\"quiet\">\(counted(hidden, "more launch", plural: "more launches")) ran at the same time.</p>"
     return """
       <div class="wide" tabindex="0" role="region" aria-label="Conditions and launches of the last 24 hours">
-      <svg class="lanes" viewBox="0 0 \(Self.width) \(all)" width="\(Self.width)" height="\(all)" role="graphics-document" \
+      <svg class="lanes" viewBox="0 0 \(Self.width) \(all)" width="\(Self.width)" height="\(all)" \
       aria-label="Conditions above, launches below; the table below the picture tells the same">
       \(axis(below: all - 16))
       \(rows)
