@@ -30,6 +30,8 @@ package struct Console: Sendable {
   let attempts = SignInAttempts()
   /// The first page, for each credential: it looks at the whole fleet.
   let overviews = Shared<[UInt8], Overview>()
+  /// Which hosts could take requests, for each credential: every definition is compared with every host.
+  let able = Shared<AbleKey, AbleHosts>(for: .seconds(10))
 
   /// - Parameter secret: 32 bytes from which the keys of the sessions are made. Sessions end when it changes.
   package init(
