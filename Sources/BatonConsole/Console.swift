@@ -91,7 +91,8 @@ package struct Console: Sendable {
       Route(.post, action.path, access) { call in
         try checkMayChange()
         let visit = Visit(call: call, console: self)
-        let form = try await visit.form(action.fields + ["count"])
+        // Encoded for a form, a payload has up to three times its bytes.
+        let form = try await visit.form(action.fields + ["count"], most: 4 * Call.largestSmallBody)
         let question = try await action.question(visit, form)
         do {
           try question.checkCount(form)

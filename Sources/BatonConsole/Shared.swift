@@ -17,7 +17,8 @@ final class Shared<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   init(for age: Duration = .seconds(1)) { self.age = age }
 
-  /// The value of a key: the one that was made last, while it serves, or a new one. Who asks while it is made waits for the same one.
+  /// The value of a key: the one that was made last, while it serves, or a new one. Who asks while it is made waits for
+  /// the same one.
   /// - Throws: the error of `make`, which the next call tries again.
   func value(
     of key: Key, at now: Timestamp, _ make: @escaping @Sendable () async throws -> Value

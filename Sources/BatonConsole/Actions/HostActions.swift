@@ -78,8 +78,10 @@ enum HostActions {
       return Question(
         title: "Evict from \(host.name.rawValue)",
         text: """
-          <p>Launches of the job on this host are asked to stop, as “evicted”: the current batch may finish, and another \
-          host goes on after its checkpoint. The job does not start here again, even after restarts, until the eviction \
+          <p>Launches of the job on this host are asked to stop, as “evicted”: the current batch may finish, and \
+          another \
+          host goes on after its checkpoint. The job does not start here again, even after restarts, until the \
+          eviction \
           is ended on this page.</p>
           """,
         fields: """

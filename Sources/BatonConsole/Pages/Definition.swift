@@ -28,7 +28,7 @@ enum DefinitionPage {
         \(facts(report, able, visit.now))
         \(evictions(standing, pattern, visit))
         <h2>As it is stored</h2>
-        \(report.problem == nil ? yaml(report.definition) : "<p>It cannot be shown: it breaks a rule of this version.</p>")
+        \(report.problem == nil ? yaml(report.definition) : "<p>It breaks a rule of this version.</p>")
         \(versions.map { history($0, pattern, visit) })
         """)
   }
@@ -76,7 +76,8 @@ enum DefinitionPage {
     let rows = here.prefix(100).enumerated().map { index, eviction -> HTML in
       let link = Parts.link(of: eviction.pattern).appending("allow").with([("host", eviction.host.rawValue)])
       return """
-        <tr id="eviction-\(index)"><th scope="row">\(Parts.host(eviction.host))</th><td>\(eviction.pattern.rawValue)</td>\
+        <tr id="eviction-\(index)"><th scope="row">\(Parts.host(eviction.host))</th>\
+        <td>\(eviction.pattern.rawValue)</td>\
         <td class="actions">\(visit.button("Let it run there again", link, "Evict"))</td></tr>
         """
     }
@@ -105,7 +106,8 @@ enum DefinitionPage {
       let revert = version.number == newest.number ? "" : visit.button("Apply again", link, "Apply")
       return """
         <tr id="version-\(version.number)"><th scope="row">version \(version.number)</th>\
-        <td>\(Parts.time(version.appliedAt, visit.now))</td><td>\(version.appliedBy.isEmpty ? "–" : version.appliedBy)</td>\
+        <td>\(Parts.time(version.appliedAt, visit.now))</td>\
+        <td>\(version.appliedBy.isEmpty ? "–" : version.appliedBy)</td>\
         <td>\(changes)</td><td class="actions">\(revert)</td></tr>
         """
     }

@@ -71,7 +71,8 @@ enum DefinitionsPage {
     }
     return Parts.empty(
       """
-      <p>No definition is applied yet. A definition says what a job is: what runs, when, and on which hosts. Write a job \
+      <p>No definition is applied yet. A definition says what a job is: what runs, when, and on which hosts. Write a \
+      job \
       file, and apply it:</p>
       \(Parts.command("baton apply job.yaml"))
       \(visit.may("AbleHosts"), "<p>Or <a href=\"/definitions/check\">check one here</a>.</p>")

@@ -38,7 +38,8 @@ enum HostDetails {
     guard host.state == .gone else { return "" }
     let heard: HTML = host.lastSeenAt.map { "The coordinator heard of it last \(Parts.time($0, now))." } ?? ""
     return """
-      <p class="notice">This host holds no lease: what ran there goes on elsewhere. \(heard) What follows is its last word.
+      <p class="notice">This host holds no lease: what ran there goes on elsewhere. \(heard) What follows is its last
+      word.
       Start its worker again, or, if it never comes back, forget it.</p>
       """
   }
@@ -107,7 +108,8 @@ enum HostDetails {
     let rows = history.conditions.map { change -> HTML in
       """
       <tr id="change-\(change.number)"><td>\(Parts.time(change.at, now))</td><th scope="row">\(change.condition)</th>\
-      <td>\(change.value ?? "unknown")</td><td>\(change.source)</td><td>\(change.raw.isEmpty ? "–" : change.raw)</td></tr>
+      <td>\(change.value ?? "unknown")</td><td>\(change.source)</td>\
+      <td>\(change.raw.isEmpty ? "–" : change.raw)</td></tr>
       """
     }
     return Parts.table(

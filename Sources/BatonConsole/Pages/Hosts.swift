@@ -57,7 +57,8 @@ enum HostsPage {
     let states = HostReport.State.allCases.compactMap { state -> HTML? in
       summary.states[state].map { count in
         """
-        <li><a href="\(link(filter, state: state))"><strong>\(Parts.number(count))</strong> \(Parts.state(state))</a></li>
+        <li><a href="\(link(filter, state: state))"><strong>\(Parts.number(count))</strong> \
+        \(Parts.state(state))</a></li>
         """
       }
     }

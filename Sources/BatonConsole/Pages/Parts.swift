@@ -17,7 +17,9 @@ enum Parts {
   static func link(of pattern: IdentifierPattern) -> Link { Link("definitions", pattern.rawValue) }
 
   static func request(_ identifier: JobIdentifier, _ number: Int) -> HTML {
-    "<a class=\"name\" href=\"\(link(of: identifier, number))\">\(name(identifier.rawValue)) <span>#\(number)</span></a>"
+    """
+    <a class="name" href="\(link(of: identifier, number))">\(name(identifier.rawValue)) <span>#\(number)</span></a>
+    """
   }
 
   static func host(_ host: HostName) -> HTML { "<a class=\"name\" href=\"\(link(of: host))\">\(host.rawValue)</a>" }

@@ -22,7 +22,8 @@ enum QueuePage {
       title: "Queue", section: .queue, topics: [.requests, .hosts],
       main: """
         <h1>Queue</h1>
-        <p class="lead">Requests of one definition and one priority start one after the other, and stand in one line here.
+        <p class="lead">Requests of one definition and one priority start one after the other, and stand in one line \
+        here.
         The first line goes first where a host can take requests of several lines.</p>
         \(main)
         """)
@@ -35,7 +36,8 @@ enum QueuePage {
       """
       <tr id="class-\(index)"><td class="number">\(index + 1)</td><th scope="row">\(Parts.definition(one.pattern))</th>\
       <td>\(priority(one))</td><td class="number">\(ready(one))</td>\
-      <td>\(one.oldest.map { Parts.age(since: $0, now) } ?? "–")</td><td>\(obstacle(one))</td><td>\(next(one, most: most))</td></tr>
+      <td>\(one.oldest.map { Parts.age(since: $0, now) } ?? "–")</td><td>\(obstacle(one))</td>\
+      <td>\(next(one, most: most))</td></tr>
       """
     }
     let more: HTML =
