@@ -30,6 +30,8 @@ package struct Console: Sendable {
   let attempts = SignInAttempts()
   /// The first page, for each credential: it looks at the whole fleet.
   let overviews = Shared<[UInt8], Overview>()
+  /// Which hosts could take requests, for each credential: every definition is compared with every host.
+  let able = Shared<AbleKey, AbleHosts>(for: .seconds(10))
 
   /// - Parameter secret: 32 bytes from which the keys of the sessions are made. Sessions end when it changes.
   package init(
@@ -89,11 +91,18 @@ package struct Console: Sendable {
       Route(.post, action.path, access) { call in
         try checkMayChange()
         let visit = Visit(call: call, console: self)
-        let form = try await visit.form(action.fields + ["count"])
+        // Encoded for a form, a payload has up to three times its bytes.
+        let form = try await visit.form(action.fields + ["count"], most: 4 * Call.largestSmallBody)
         let question = try await action.question(visit, form)
-        try question.checkCount(form)
-        let outcome = try await action.perform(visit, form)
-        return visit.seeOther(outcome.page, telling: outcome)
+        do {
+          try question.checkCount(form)
+          let outcome = try await action.perform(visit, form)
+          return visit.seeOther(outcome.page, telling: outcome)
+        } catch let failure as HTTPFailure where [400, 409, 413].contains(failure.status) {
+          // The person corrects what was typed, or goes back to where the question came from.
+          let page = question.page(action: visit.path(of: action), failure: failure.message)
+          return Answer(visit.document(page), HTTPResponse.Status(code: failure.status))
+        }
       },
     ]
   }
@@ -159,7 +168,8 @@ struct Question: Sendable {
     throw .invalid("this concerns \(count): type the number \(count) to confirm it; nothing was changed")
   }
 
-  func page(action path: String) -> Page {
+  /// - Parameter failure: why the change could not be made.
+  func page(action path: String, failure: String? = nil) -> Page {
     let confirmation: HTML =
       count > Self.mostUntyped
       ? """
@@ -169,6 +179,7 @@ struct Question: Sendable {
     let main: HTML = """
       <form id="question" class="question" method="post" action="\(path)">
       <h1>\(title)</h1>
+      \(failure.map { "<p class=\"failure\" role=\"alert\">\($0)</p>" })
       <div>\(text)</div>
       \(fields)\(confirmation)
       <p class="buttons"><button class="\(isDangerous ? "danger" : "primary")">\(button)</button>

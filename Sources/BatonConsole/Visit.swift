@@ -61,13 +61,16 @@ struct Visit: Sendable {
 
   private static let notice = "notice"
 
-  /// Sends the browser to a page, which tells once what was done.
+  /// Sends the browser to a page, which tells for a while what was done. Other pages do not, because browsers send the
+  /// cookie to this one only.
   func seeOther(_ page: Link, telling outcome: Outcome? = nil) -> Answer {
     var answer = Answer(body: .bytes([], type: ""), .seeOther, headers: [.location: page.text])
     if let outcome {
-      let text = ([outcome.text] + (outcome.undo.map { [$0.label, $0.link.text] } ?? [])).joined(separator: "\n")
+      let path = page.text.prefix { $0 != "?" && $0 != "#" }
+      let text = ([outcome.text.onOneLine] + (outcome.undo.map { [$0.label, $0.link.text] } ?? [])).joined(
+        separator: "\n")
       answer.headers[.setCookie] =
-        "\(console.seal.prefix)_notice=\(console.seal.seal(Array(text.utf8), for: Self.notice)); Path=/; HttpOnly; "
+        "\(console.seal.prefix)_notice=\(console.seal.seal(Array(text.utf8), for: Self.notice)); Path=\(path); HttpOnly; "
         + "SameSite=Strict; Max-Age=30"
     }
     return answer

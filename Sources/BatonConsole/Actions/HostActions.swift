@@ -19,13 +19,13 @@ enum HostActions {
       buttons.append(visit.button("Drain", link.appending("drain"), "Drain"))
     }
     buttons.append(visit.button("Evict", link.appending("evict"), "Evict"))
-    guard !isShort else { return buttons.joined(by: " ") }
+    guard !isShort else { return buttons.filter { !$0.isEmpty }.joined(by: " ") }
     if host.state == .gone {
       buttons.append(visit.button("Forget", link.appending("forget"), "ForgetHost", isDangerous: true))
     } else {
       buttons.append(visit.button("Simulate", link.appending("simulate"), "SimulateConditions"))
     }
-    return buttons.joined(by: " ")
+    return buttons.filter { !$0.isEmpty }.joined(by: " ")
   }
 
   // MARK: Drain
@@ -78,8 +78,10 @@ enum HostActions {
       return Question(
         title: "Evict from \(host.name.rawValue)",
         text: """
-          <p>Launches of the job on this host are asked to stop, as “evicted”: the current batch may finish, and another \
-          host goes on after its checkpoint. The job does not start here again, even after restarts, until the eviction \
+          <p>Launches of the job on this host are asked to stop, as “evicted”: the current batch may finish, and \
+          another \
+          host goes on after its checkpoint. The job does not start here again, even after restarts, until the \
+          eviction \
           is ended on this page.</p>
           """,
         fields: """

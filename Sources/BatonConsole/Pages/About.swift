@@ -65,12 +65,13 @@ enum AboutPage {
       return """
         <tr id="coordinator-\(one.number)"><td class="number">\(one.number)</td>\
         <th scope="row">\(place.name.isEmpty ? "–" : place.name)</th><td>\(place.version)</td>\
-        <td class="number">\(Parts.number(one.hosts))</td><td>\(duties.isEmpty ? "–" : duties.joined(by: ", "))</td></tr>
+        <td class="number">\(Parts.number(one.hosts))</td>\
+        <td>\(duties.isEmpty ? "–" : duties.joined(by: ", "))</td></tr>
         """
     }
     return "<h2>Coordinators</h2>\n"
       + Parts.table(
-        "Coordinators", ["Number", "Machine", "Version", "Hosts", "What it does"], numbers: ["Number", "Hosts"], rows)
+        "Coordinators", ["Number", "Machine", "Version", "Hosts", "What it does"], rows)
   }
 
   private static func table(_ reports: NamespaceReports) -> HTML {
@@ -78,8 +79,9 @@ enum AboutPage {
     guard reports.namespaces.count > 1 else { return "" }
     let rows = reports.namespaces.prefix(mostNamespaces).enumerated().map { index, report -> HTML in
       let quotas = report.namespace.quotas
+      let prefix = report.namespace.prefix
       return """
-        <tr id="namespace-\(index)"><th scope="row">\(report.namespace.prefix.isEmpty ? "no namespace" : report.namespace.prefix)</th>\
+        <tr id="namespace-\(index)"><th scope="row">\(prefix.isEmpty ? "no namespace" : prefix)</th>\
         <td>\(report.namespace.owner?.rawValue ?? "–")</td><td class="number">\(report.namespace.weight)</td>\
         <td class="number">\(amount(report.pending, quotas.pending))</td>\
         <td class="number">\(amount(report.running, quotas.running))</td>\
@@ -88,8 +90,7 @@ enum AboutPage {
     }
     return "<h2>Namespaces</h2>\n"
       + Parts.table(
-        "Namespaces", ["Prefix", "Owner", "Weight", "Pending", "Running", "Slots"],
-        numbers: ["Weight", "Pending", "Running", "Slots"], rows)
+        "Namespaces", ["Prefix", "Owner", "Weight", "Pending", "Running", "Slots"], rows)
   }
 
   private static func amount(_ used: Int, _ limit: Int?) -> String {

@@ -126,7 +126,8 @@ enum CheckPage {
       <form method="post" action="/definitions/apply">
       <textarea name="yaml" hidden aria-label="The definitions that were checked">
       \(text)</textarea>
-      <p class="buttons"><button class="primary">Apply \(changed == 1 ? "this change" : "these \(changed) changes")</button></p>
+      <p class="buttons">
+      <button class="primary">Apply \(changed == 1 ? "this change" : "these \(changed) changes")</button></p>
       </form>
       """ : ""
     let sentence =
@@ -136,7 +137,8 @@ enum CheckPage {
     return """
       <section aria-live="polite"><h2>What applying it would change</h2>
       <p>\(sentence)</p>
-      \(Parts.table("What would change", ["Definition", "Change", "Keys", "Hosts now", "Waiting requests"], rows))\(more)
+      \(Parts.table("What would change", ["Definition", "Change", "Keys", "Hosts now", "Waiting requests"], rows))
+      \(more)
       \(apply)</section>
       """
   }
@@ -145,10 +147,9 @@ enum CheckPage {
     let change = step.change == .unchanged ? "unchanged" : "would be \(step.change.rawValue)"
     let pattern = step.definition.pattern
     let name: HTML = step.change == .created ? "\(pattern.rawValue)" : Parts.definition(pattern)
-    let present: HTML =
-      step.waiting > 0
-      ? "\(Parts.number(step.waiting)) \(step.waiting == 1 ? "keeps" : "keep") the definition under which \(step.waiting == 1 ? "it was" : "they were") submitted"
-      : "none"
+    let keep = step.waiting == 1 ? "keeps" : "keep"
+    let present =
+      step.waiting > 0 ? "\(Parts.number(step.waiting)) \(keep) the definition of their submission" : "none"
     return """
       <tr id="step-\(index)"><th scope="row">\(name)</th><td>\(change)</td>\
       <td>\(step.changes.isEmpty ? "–" : Changes.list(step.changes))</td>\

@@ -20,7 +20,7 @@ enum DefinitionPage {
       title: pattern.rawValue, section: .definitions, topics: [.definitions, .requests],
       main: """
         <p class="crumbs"><a href="/definitions">Definitions</a></p>
-        <div class="heading"><h1>\(pattern.rawValue)</h1>
+        <div class="heading"><h1>\(Parts.name(pattern.rawValue))</h1>
         <p class="buttons">\(DefinitionActions.buttons(report, visit))</p></div>
         \(report.problem.map { "<p class=\"failure\">This definition is not run: \($0)</p>" })
         \(report.definition.title.map { "<p class=\"lead\">\($0)</p>" })
@@ -28,7 +28,7 @@ enum DefinitionPage {
         \(facts(report, able, visit.now))
         \(evictions(standing, pattern, visit))
         <h2>As it is stored</h2>
-        \(report.problem == nil ? yaml(report.definition) : "<p>It cannot be shown: it breaks a rule of this version.</p>")
+        \(report.problem == nil ? yaml(report.definition) : "<p>It breaks a rule of this version.</p>")
         \(versions.map { history($0, pattern, visit) })
         """)
   }
@@ -43,21 +43,16 @@ enum DefinitionPage {
       title: pattern.rawValue, section: .definitions, topics: [.definitions],
       main: """
         <p class="crumbs"><a href="/definitions">Definitions</a></p>
-        <h1>\(pattern.rawValue)</h1>
+        <h1>\(Parts.name(pattern.rawValue))</h1>
         <p>No definition has exactly this pattern. These concern it:</p>
         <ul>\(items)</ul>
         """)
   }
 
   private static func counts(_ report: DefinitionReport) -> HTML {
-    let cards = RequestState.allCases.map { state -> HTML in
-      let link = Link("requests", query: [("state", state.rawValue), ("id", report.definition.pattern.rawValue)])
-      return """
-        <li class="card"><a href="\(link)"><strong>\(Parts.number(report.counts[state] ?? 0))</strong> \
-        \(Parts.state(state))</a></li>
-        """
+    Parts.cards(report.counts) { state in
+      Link("requests", query: [("state", state.rawValue), ("id", report.definition.pattern.rawValue)])
     }
-    return "<ul class=\"cards\">\(cards)</ul>"
   }
 
   private static func facts(_ report: DefinitionReport, _ able: AbleHosts.Count?, _ now: Timestamp) -> HTML {
@@ -81,7 +76,8 @@ enum DefinitionPage {
     let rows = here.prefix(100).enumerated().map { index, eviction -> HTML in
       let link = Parts.link(of: eviction.pattern).appending("allow").with([("host", eviction.host.rawValue)])
       return """
-        <tr id="eviction-\(index)"><th scope="row">\(Parts.host(eviction.host))</th><td>\(eviction.pattern.rawValue)</td>\
+        <tr id="eviction-\(index)"><th scope="row">\(Parts.host(eviction.host))</th>\
+        <td>\(eviction.pattern.rawValue)</td>\
         <td class="actions">\(visit.button("Let it run there again", link, "Evict"))</td></tr>
         """
     }
@@ -104,12 +100,14 @@ enum DefinitionPage {
     guard let newest = versions.first else { return "" }
     let rows = versions.enumerated().map { index, version -> HTML in
       let earlier = index + 1 < versions.count ? versions[index + 1] : nil
-      let changes = earlier.map { Changes.list(version.changes(since: $0)) } ?? "<small>the first that is kept</small>"
+      let changes =
+        earlier.map { Changes.list(version.changes(since: $0), most: 12) } ?? "<small>the first that is kept</small>"
       let link = Parts.link(of: pattern).appending("revert").with([("version", "\(version.number)")])
       let revert = version.number == newest.number ? "" : visit.button("Apply again", link, "Apply")
       return """
         <tr id="version-\(version.number)"><th scope="row">version \(version.number)</th>\
-        <td>\(Parts.time(version.appliedAt, visit.now))</td><td>\(version.appliedBy.isEmpty ? "–" : version.appliedBy)</td>\
+        <td>\(Parts.time(version.appliedAt, visit.now))</td>\
+        <td>\(version.appliedBy.isEmpty ? "–" : version.appliedBy)</td>\
         <td>\(changes)</td><td class="actions">\(revert)</td></tr>
         """
     }
@@ -122,11 +120,9 @@ enum DefinitionPage {
 
 /// Keys of definitions that differ.
 enum Changes {
-  /// The most keys that are listed at once.
-  private static let most = 50
-
   /// Each key with its value before and after.
-  static func list(_ changes: [DefinitionChange]) -> HTML {
+  /// - Parameter most: the most keys that are listed.
+  static func list(_ changes: [DefinitionChange], most: Int = 50) -> HTML {
     guard !changes.isEmpty else { return "<small>nothing</small>" }
     let items = changes.prefix(most).map { change -> HTML in
       let before: HTML = change.before.map { "<del>− \(change.key): \(short($0))</del><br>" } ?? ""
@@ -139,6 +135,6 @@ enum Changes {
 
   private static func short(_ value: DefinitionValue) -> String {
     let text = value.onOneLine
-    return text.count > 300 ? text.prefix(299) + "…" : text
+    return text.count > 200 ? text.prefix(199) + "…" : text
   }
 }

@@ -71,26 +71,43 @@ enum DefinitionsPage {
     }
     return Parts.empty(
       """
-      <p>No definition is applied yet. A definition says what a job is: what runs, when, and on which hosts. Write a job \
+      <p>No definition is applied yet. A definition says what a job is: what runs, when, and on which hosts. Write a \
+      job \
       file, and apply it:</p>
       \(Parts.command("baton apply job.yaml"))
-      \(visit.may("AbleHosts") ? "<p>Or <a href=\"/definitions/check\">check one here</a>.</p>" : "")
+      \(visit.may("AbleHosts"), "<p>Or <a href=\"/definitions/check\">check one here</a>.</p>")
       """)
   }
 
   // MARK: The list
+
+  /// How many definitions times hosts are compared for one list.
+  private static let mostPairs = 10_000
 
   /// On how many hosts a request of each definition could start now; `nil` where there are too many to compare.
   static func able(
     _ reports: [DefinitionReport], _ visit: Visit
   ) async throws -> [IdentifierPattern: AbleHosts.Count]? {
     let sound = reports.filter { $0.problem == nil }.map(\.definition)
-    guard !sound.isEmpty, sound.count <= AbleHosts.mostDefinitions else { return nil }
-    let able = try await visit.ifPermitted("AbleHosts") { try await $0.ableHosts(for: sound) }
-    return able.map { Dictionary(zip(sound.map(\.pattern), $0.counts), uniquingKeysWith: { first, _ in first }) }
+    guard let first = sound.first, sound.count <= AbleHosts.mostDefinitions,
+      var able = try await able([first], visit)
+    else { return nil }
+    if sound.count > 1 {
+      guard sound.count * able.hosts <= mostPairs, let all = try await self.able(sound, visit) else { return nil }
+      able = all
+    }
+    return Dictionary(zip(sound.map(\.pattern), able.counts), uniquingKeysWith: { first, _ in first })
   }
 
-  private static let states: [RequestState] = [.running, .ready, .scheduled, .failed, .succeeded, .cancelled]
+  private static func able(_ definitions: [Definition], _ visit: Visit) async throws -> AbleHosts? {
+    guard let caller = visit.caller, HTTPCalls.permits("AbleHosts", to: caller) else { return nil }
+    let key = AbleKey(credential: visit.key, definitions: definitions)
+    return try await visit.console.able.value(of: key, at: visit.now) {
+      try await visit.run { try await $0.ableHosts(for: definitions) }
+    }
+  }
+
+  private static let states: [RequestState] = [.running, .ready, .scheduled, .failed, .succeeded]
 
   private static func table(
     _ reports: [DefinitionReport], _ able: [IdentifierPattern: AbleHosts.Count]?, _ now: Timestamp
@@ -113,11 +130,10 @@ enum DefinitionsPage {
         """
     }
     let hint: HTML =
-      able == nil && reports.count > AbleHosts.mostDefinitions
-      ? "<p class=\"quiet\">On how many hosts they could start now is told of at most \(AbleHosts.mostDefinitions) "
-        + "definitions: filter the list to see it.</p>" : ""
-    let numbers = Set(columns).subtracting(["Definition", "Kind", "Applied"])
-    return Parts.table("Definitions", columns, numbers: numbers, rows) + hint
+      able == nil && reports.count > 1
+      ? "<p class=\"quiet\">On how many hosts they could start now is told where definitions and hosts are few: filter "
+        + "the list, or look at one of them.</p>" : ""
+    return Parts.table("Definitions", columns, rows) + hint
   }
 
   private static func detail(_ report: DefinitionReport) -> HTML {
@@ -128,12 +144,19 @@ enum DefinitionsPage {
   }
 }
 
+/// Of which definitions it is told on how many hosts they could start.
+struct AbleKey: Hashable, Sendable {
+  /// Empty for the coordinator's own user.
+  var credential: [UInt8]
+  var definitions: [Definition]
+}
+
 /// Parts that both pages of definitions have.
 enum DefinitionWords {
   /// A number that leads to the requests that it counts.
   static func count(_ report: DefinitionReport, _ state: RequestState) -> HTML {
     let count = report.counts[state] ?? 0
-    guard count > 0 else { return "0" }
+    guard count > 0 else { return "<span class=\"quiet\">0</span>" }
     let link = Link("requests", query: [("state", state.rawValue), ("id", report.definition.pattern.rawValue)])
     return "<a href=\"\(link)\">\(Parts.number(count))</a>"
   }

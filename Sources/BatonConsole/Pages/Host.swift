@@ -9,7 +9,7 @@ enum HostDetails {
   /// How much of the history is shown.
   private static let day = Duration.seconds(86_400)
   /// The most changes, and the most launches, that are shown.
-  private static let mostRows = 200
+  private static let mostRows = 100
 
   @Sendable static func show(_ visit: Visit) async throws -> Page {
     let host = try await visit.host()
@@ -23,8 +23,8 @@ enum HostDetails {
       title: host.name.rawValue, section: .hosts, topics: [.host(host.name)],
       main: """
         <p class="crumbs"><a href="/hosts">Hosts</a></p>
-        <h1>\(host.name.rawValue) \(Parts.state(host.state))</h1>
-        <p class="buttons">\(HostActions.buttons(host, visit, isShort: false))</p>
+        <div class="heading"><h1>\(host.name.rawValue) \(Parts.state(host.state))</h1>
+        <p class="buttons">\(HostActions.buttons(host, visit, isShort: false))</p></div>
         \(gone(host, visit.now))
         \(facts(host, visit.now))
         \(conditions(host, visit))
@@ -38,7 +38,8 @@ enum HostDetails {
     guard host.state == .gone else { return "" }
     let heard: HTML = host.lastSeenAt.map { "The coordinator heard of it last \(Parts.time($0, now))." } ?? ""
     return """
-      <p class="notice">This host holds no lease: what ran there goes on elsewhere. \(heard) What follows is its last word.
+      <p class="notice">This host holds no lease: what ran there goes on elsewhere. \(heard) What follows is its last
+      word.
       Start its worker again, or, if it never comes back, forget it.</p>
       """
   }
@@ -107,7 +108,8 @@ enum HostDetails {
     let rows = history.conditions.map { change -> HTML in
       """
       <tr id="change-\(change.number)"><td>\(Parts.time(change.at, now))</td><th scope="row">\(change.condition)</th>\
-      <td>\(change.value ?? "unknown")</td><td>\(change.source)</td><td>\(change.raw.isEmpty ? "–" : change.raw)</td></tr>
+      <td>\(change.value ?? "unknown")</td><td>\(change.source)</td>\
+      <td>\(change.raw.isEmpty ? "–" : change.raw)</td></tr>
       """
     }
     return Parts.table(
@@ -123,12 +125,11 @@ enum HostDetails {
         <tr id="launch-\(launch.request.rawValue)-\(launch.launch)"><td>\(Parts.time(launch.startedAt, now))</td>\
         <td class="number">\(time)</td><td>\(Parts.request(launch.identifier, launch.number))\(shard)</td>\
         <td class="number">\(launch.launch)</td><td>\(outcome(launch))</td>\
-        <td>\(launch.reason?.plainLines.last ?? "–")</td></tr>
+        <td>\(launch.reason?.plainLines.last.map { String($0.prefix(200)) } ?? "–")</td></tr>
         """
     }
     return Parts.table(
-      "Launches in 24 hours", ["Started", "For", "Request", "Launch", "Outcome", "Reason"], numbers: ["For", "Launch"],
-      rows)
+      "Launches in 24 hours", ["Started", "For", "Request", "Launch", "Outcome", "Reason"], rows)
   }
 
   private static func outcome(_ launch: HostLaunch) -> HTML {

@@ -57,7 +57,8 @@ enum HostsPage {
     let states = HostReport.State.allCases.compactMap { state -> HTML? in
       summary.states[state].map { count in
         """
-        <li><a href="\(link(filter, state: state))"><strong>\(Parts.number(count))</strong> \(Parts.state(state))</a></li>
+        <li><a href="\(link(filter, state: state))"><strong>\(Parts.number(count))</strong> \
+        \(Parts.state(state))</a></li>
         """
       }
     }
@@ -131,7 +132,7 @@ enum HostsPage {
     let actions: HTML = acts ? "<td class=\"actions\">\(HostActions.buttons(host, visit, isShort: true))</td>" : ""
     return """
       <tr id="host-\(index)"><th scope="row">\(Parts.host(host.name))</th><td>\(Parts.state(host.state))</td>\
-      <td>\(slots(host))</td><td>\(HostWords.conditions(host))</td><td>\(running(host, most: 3))</td>\
+      <td>\(slots(host))</td><td>\(HostWords.conditions(host))</td><td>\(running(host, most: 2))</td>\
       <td>\(host.version)</td><td>\(seen(host, visit.now))</td>\(actions)</tr>
       """
   }

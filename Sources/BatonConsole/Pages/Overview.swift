@@ -81,13 +81,7 @@ struct Overview: Sendable {
   }
 
   private var cards: HTML {
-    let cards = RequestState.allCases.map { state -> HTML in
-      """
-      <li class="card"><a href="\(Link("requests", query: [("state", state.rawValue)]))">\
-      <strong>\(Parts.number(status.counts[state] ?? 0))</strong> \(Parts.state(state))</a></li>
-      """
-    }
-    return "<ul class=\"cards\">\(cards)</ul>"
+    Parts.cards(status.counts) { Link("requests", query: [("state", $0.rawValue)]) }
   }
 
   // MARK: What needs a person

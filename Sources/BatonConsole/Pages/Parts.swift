@@ -17,13 +17,20 @@ enum Parts {
   static func link(of pattern: IdentifierPattern) -> Link { Link("definitions", pattern.rawValue) }
 
   static func request(_ identifier: JobIdentifier, _ number: Int) -> HTML {
-    "<a class=\"name\" href=\"\(link(of: identifier, number))\">\(identifier.rawValue) <span>#\(number)</span></a>"
+    """
+    <a class="name" href="\(link(of: identifier, number))">\(name(identifier.rawValue)) <span>#\(number)</span></a>
+    """
   }
 
   static func host(_ host: HostName) -> HTML { "<a class=\"name\" href=\"\(link(of: host))\">\(host.rawValue)</a>" }
 
   static func definition(_ pattern: IdentifierPattern) -> HTML {
-    "<a class=\"name\" href=\"\(link(of: pattern))\">\(pattern.rawValue)</a>"
+    "<a class=\"name\" href=\"\(link(of: pattern))\">\(name(pattern.rawValue))</a>"
+  }
+
+  /// An identifier or a pattern, which is broken only behind its dots where it is too long for its line.
+  static func name(_ text: String) -> HTML {
+    text.split(separator: ".", omittingEmptySubsequences: false).map { "\(String($0))" as HTML }.joined(by: ".<wbr>")
   }
 
   /// The code of an obstacle or of another reason, which the page of reasons explains.
@@ -75,6 +82,19 @@ enum Parts {
 
   // MARK: Pictures and tables
 
+  /// How many requests there are in each state, as large numbers.
+  /// - Parameter link: the list of the requests in a state.
+  static func cards(_ counts: [RequestState: Int], _ link: (RequestState) -> Link) -> HTML {
+    let cards = RequestState.allCases.map { state -> HTML in
+      let count = counts[state] ?? 0
+      return """
+        <li class="card\(count == 0, " none")"><a href="\(link(state))"><strong>\(number(count))</strong> \
+        \(self.state(state))</a></li>
+        """
+    }
+    return "<ul class=\"cards\">\(cards)</ul>"
+  }
+
   /// A bar that is filled to a part.
   /// - Parameters:
   ///   - part: 0 to 1.
@@ -88,11 +108,9 @@ enum Parts {
   }
 
   /// A table that can be scrolled to the side where it is wider than the page.
-  /// - Parameter numbers: the columns of numbers, whose cells have the class `number`.
-  static func table(_ caption: String, _ columns: [String], numbers: Set<String> = [], _ rows: [HTML]) -> HTML {
-    let heads = columns.map { name -> HTML in
-      numbers.contains(name) ? "<th scope=\"col\" class=\"number\">\(name)</th>" : "<th scope=\"col\">\(name)</th>"
-    }
+  /// The cells of numbers have the class `number`; the heads of their columns follow them.
+  static func table(_ caption: String, _ columns: [String], _ rows: [HTML]) -> HTML {
+    let heads = columns.map { name -> HTML in "<th scope=\"col\">\(name)</th>" }
     return """
       <div class="wide" tabindex="0" role="region" aria-label="\(caption)"><table>
       <caption class="hidden">\(caption)</caption>

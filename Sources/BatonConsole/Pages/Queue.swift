@@ -22,18 +22,22 @@ enum QueuePage {
       title: "Queue", section: .queue, topics: [.requests, .hosts],
       main: """
         <h1>Queue</h1>
-        <p class="lead">Requests of one definition and one priority start one after the other, and stand in one line here.
+        <p class="lead">Requests of one definition and one priority start one after the other, and stand in one line \
+        here.
         The first line goes first where a host can take requests of several lines.</p>
         \(main)
         """)
   }
 
   private static func table(_ queue: QueueReport, _ now: Timestamp) -> HTML {
+    // A page with many lines says less of each.
+    let most = queue.classes.count > 40 ? 2 : QueuedClass.mostNext
     let rows = queue.classes.enumerated().map { index, one -> HTML in
       """
       <tr id="class-\(index)"><td class="number">\(index + 1)</td><th scope="row">\(Parts.definition(one.pattern))</th>\
       <td>\(priority(one))</td><td class="number">\(ready(one))</td>\
-      <td>\(one.oldest.map { Parts.age(since: $0, now) } ?? "–")</td><td>\(obstacle(one))</td><td>\(next(one))</td></tr>
+      <td>\(one.oldest.map { Parts.age(since: $0, now) } ?? "–")</td><td>\(obstacle(one))</td>\
+      <td>\(next(one, most: most))</td></tr>
       """
     }
     let more: HTML =
@@ -42,7 +46,7 @@ enum QueuePage {
     return Parts.table(
       "What waits for a host, in the order of its starts",
       ["Place", "Definition", "Priority", "Ready", "The oldest waits", "What keeps the first one", "Next requests"],
-      numbers: ["Place", "Ready"], rows) + more
+      rows) + more
   }
 
   private static func priority(_ one: QueueReport.Class) -> HTML {
@@ -65,8 +69,8 @@ enum QueuePage {
     return "\(Parts.reason(obstacle))\(hosts)\(why)"
   }
 
-  private static func next(_ one: QueueReport.Class) -> HTML {
-    let items = one.next.map { next -> HTML in
+  private static func next(_ one: QueueReport.Class, most: Int) -> HTML {
+    let items = one.next.prefix(most).map { next -> HTML in
       let shard: HTML = next.shard > 0 ? ", shard \(next.shard)" : ""
       return "<li>\(Parts.request(next.identifier, next.number))\(shard)</li>"
     }

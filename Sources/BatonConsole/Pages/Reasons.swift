@@ -23,7 +23,8 @@ enum ReasonsPage {
         let expiry: HTML = row.expiry.map { link($0) } ?? "–"
         return """
           <tr><th scope="row"><code id="\(kind.rawValue)">\(kind.rawValue)</code></th>\
-          <td>\(Markdown.inline(row.meaning))\(permanent)</td><td>\(Markdown.remedy(row.remedy))</td><td>\(expiry)</td></tr>
+          <td>\(Markdown.inline(row.meaning))\(permanent)</td><td>\(Markdown.remedy(row.remedy))</td>\
+          <td>\(expiry)</td></tr>
           """
       }
       let title = title(of: subject)
@@ -32,7 +33,8 @@ enum ReasonsPage {
     }
     return """
       <h2>Obstacles: why a request does not start</h2>
-      <p>A <em>permanent</em> obstacle ends only when the host or the definition is changed. If the same cause arises under
+      <p>A <em>permanent</em> obstacle ends only when the host or the definition is changed. If the same cause \
+      arises under
       a running launch, the launch expires with the reason in the last column.</p>
       \(subjects)
       """
@@ -57,7 +59,8 @@ enum ReasonsPage {
     }
     return """
       <h2>Expiry reasons: why a launch was asked to stop</h2>
-      <p>An expiry is no error: no retry is used up, and the request goes on after its last checkpoint by itself, here or on
+      <p>An expiry is no error: no retry is used up, and the request goes on after its last checkpoint by itself, \
+      here or on
       another host. On the right: what keeps it from starting again there meanwhile.</p>
       \(Parts.table("Expiry reasons", ["Code", "Means", "What to do", "Obstacle"], rows))
       """
@@ -83,7 +86,7 @@ enum ReasonsPage {
     }
     return "<h2>Refusals: why a submission was not accepted</h2>\n"
       + Parts.table(
-        "Refusals", ["Code", "Means", "What to do", "Exit status", "HTTP"], numbers: ["Exit status", "HTTP"], rows)
+        "Refusals", ["Code", "Means", "What to do", "Exit status", "HTTP"], rows)
   }
 
   private static var events: HTML {

@@ -79,7 +79,8 @@ enum Search {
         <p class="lead">Nothing is called <strong>\(text)</strong>.</p>
         \(Parts.empty(
           """
-          <p>The search knows identifiers (<code>com.example.report</code>), requests (<code>com.example.report#2</code>), \
+          <p>The search knows identifiers (<code>com.example.report</code>), requests \
+          (<code>com.example.report#2</code>), \
           patterns (<code>com.example.*</code>), hosts, and the trace ids of the newest \(mostTraces) requests.</p>
           <p><a href="/requests">Requests</a> · <a href="/hosts">Hosts</a> · <a href="/definitions">Definitions</a></p>
           """))

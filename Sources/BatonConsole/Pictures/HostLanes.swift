@@ -186,7 +186,8 @@ struct HostLanes {
       let x = place(from + span * quarter / 4)
       let anchor: HTML = quarter == 0 ? "start" : quarter == 4 ? "end" : "middle"
       return """
-        <line x1="\(x)" x2="\(x)" y1="2" y2="\(top)"/><text x="\(x)" y="\(top + 12)" text-anchor="\(anchor)">\(words)</text>
+        <line x1="\(x)" x2="\(x)" y1="2" y2="\(top)"/>\
+        <text x="\(x)" y="\(top + 12)" text-anchor="\(anchor)">\(words)</text>
         """
     }
     return "<g class=\"axis\">\(marks)</g>"
