@@ -72,7 +72,8 @@ package struct HTTPService: Service {
     quiet.logLevel = .critical
     let address: BindAddress =
       switch listener {
-      case .plain(let endpoint), .own(let endpoint), .tls(let endpoint, _): .hostname(endpoint.host, port: endpoint.port)
+      case .plain(let endpoint), .own(let endpoint), .tls(let endpoint, _):
+        .hostname(endpoint.host, port: endpoint.port)
       case .socket(let path): .unixDomainSocket(path: path)
       }
     let application = Application(
