@@ -52,8 +52,8 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Fleet",
         subcommands: [
-          StatusCommand.self, ConsoleCommand.self, CoordinatorsCommand.self, NamespacesCommand.self, TransfersCommand.self,
-          HostsCommand.self, HostCommand.self,
+          StatusCommand.self, ConsoleCommand.self, CoordinatorsCommand.self, NamespacesCommand.self,
+          TransfersCommand.self, HostsCommand.self, HostCommand.self,
           FleetCommand.self,
           DrainCommand.self,
           UndrainCommand.self,

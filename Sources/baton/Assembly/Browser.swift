@@ -28,7 +28,7 @@ struct Browser {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup(page), nil]
-    defer { arguments.forEach { free($0) } }
+    defer { for argument in arguments { free(argument) } }
     var process: pid_t = 0
     return posix_spawnp(&process, program, &actions, nil, arguments, environ) == 0
   }

@@ -205,13 +205,14 @@ struct CoordinatorSetup {
       : Console(
         .credentials, isReadOnly: console == .readOnly, principal: "console", traceURL: traceURL,
         secret: try SecretFile.own(dataFolder + "/console.key").secret)
+    let serve: CoordinatorServer.API = { router, calls in
+      HTTPAPI.serve(on: router, calls)
+      pages?.add(to: router, calls)
+    }
     return try CoordinatorServer(
       coordinator: coordinator, identities: identities, addresses: addresses, token: token,
       ownCertificate: try ownCertificate.map(OwnCertificate.init), metrics: metrics,
-      api: { [pages] router, calls in
-        HTTPAPI.serve(on: router, calls)
-        pages?.add(to: router, calls)
-      },
+      api: serve,
       dataFolder: URL(fileURLWithPath: dataFolder).path, logger: logger
     ) { bound in
       let others = [

@@ -23,12 +23,12 @@ extension LiveBackend {
     defer { connection.end() }
     let service = ConsoleService(
       at: address, isReadOnly: options.isReadOnly, principal: options.user, traceURL: options.traceURL,
-      connection: { try await connection.current() }, logger: Self.logger(.critical)
-    ) { service, bound in
-      let open: @Sendable () -> Void = { signIn(service.signIn(at: bound, page: options.page)) }
-      open()
-      Self.onEachLine(open)
-    }
+      connection: { try await connection.current() }, logger: Self.logger(.critical),
+      onListening: { service, bound in
+        let open: @Sendable () -> Void = { signIn(service.signIn(at: bound, page: options.page)) }
+        open()
+        Self.onEachLine(open)
+      })
     try await Self.serve([service], .error)
   }
 
@@ -40,11 +40,11 @@ extension LiveBackend {
       connection: {
         let caller = Caller(name: user)
         return (coordinator.calls(of: caller), caller)
-      }, logger: Self.logger(.critical)
-    ) { service, bound in
-      // An hour is long enough to find the line in a terminal.
-      StandardError.say("baton: the console is at \(service.signIn(at: bound, lasting: .seconds(3600)))")
-    }
+      }, logger: Self.logger(.critical),
+      onListening: { service, bound in
+        // An hour is long enough to find the line in a terminal.
+        StandardError.say("baton: the console is at \(service.signIn(at: bound, lasting: .seconds(3600)))")
+      })
   }
 
   /// Calls `body` for each line that a person types, until the process ends. A thread of its own waits for the lines.
