@@ -14,8 +14,8 @@ package struct ConsoleService: Service {
   private let console: Console
   private let codes = OneTimeCodes()
   /// The console's name. Browsers reach loopback by every name below `localhost` (RFC 6761), and keep cookies by name
-  /// but not by port: a program of another account that knew the name could have a browser open its own port, and get the
-  /// session. So each process draws a name.
+  /// but not by port: a program of another account that knew the name could have a browser open its own port, and get
+  /// the session. So each process draws a name.
   private let host = "baton-\(Hexadecimal.text(ConsoleSession.random(8))).localhost"
   private let calls: HTTPCalls
   private let clocks: Clocks
