@@ -49,11 +49,7 @@ enum SelectedRequests {
       path: "/requests/\(part)", method: method, fields: ["id"],
       question: { visit, query in
         let names = try names(query)
-        let records = try await visit.run { api in
-          var found: [RequestRecord] = []
-          for (identifier, number) in names { found.append(try await api.details(identifier, number: number).record) }
-          return found
-        }
+        let records = try await visit.run { try await Self.records(named: names, $0) }
         let (title, text, button) = question(records)
         let rows = records.map { record -> HTML in
           "<li>\(Parts.request(record.identifier, record.number)) \(Parts.state(record.state))</li>"
@@ -77,6 +73,18 @@ enum SelectedRequests {
         let problems = failures.isEmpty ? "" : " \(failures.count) not: \(failures.prefix(3).joined(separator: "; "))"
         return Outcome(text: "\(counted(done, "request")) \(word).\(problems)", page: back)
       })
+  }
+
+  /// The requests in the order of their names. They are asked for at the same time.
+  private static func records(
+    named names: [(JobIdentifier, Int)], _ api: any OperatorAPI
+  ) async throws -> [RequestRecord] {
+    try await withThrowingTaskGroup(of: (Int, RequestRecord).self) { group in
+      for (index, (identifier, number)) in names.enumerated() {
+        group.addTask { (index, try await api.details(identifier, number: number).record) }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
   }
 
   /// The requests that were selected, as `IDENTIFIER#NUMBER`.
