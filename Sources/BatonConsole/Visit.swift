@@ -71,7 +71,7 @@ struct Visit: Sendable {
         separator: "\n")
       answer.headers[.setCookie] =
         "\(console.seal.prefix)_notice=\(console.seal.seal(Array(text.utf8), for: Self.notice)); Path=\(path); HttpOnly; "
-        + "SameSite=Strict; Max-Age=30"
+        + "SameSite=Strict; Max-Age=10"
     }
     return answer
   }

@@ -62,6 +62,18 @@ enum CheckPage {
 
   // MARK: The page
 
+  private static let example: HTML = """
+    <details id="example"><summary>An example of a definition</summary>
+    <pre class="yaml" tabindex="0"><code>identifier: com.example.hello
+    kind: continued
+    title: Greetings
+    work:
+      command: [sh, -c, 'for name; do echo "hello, $name"; done', greet]
+      items: {list: [Ada, Barbara, Claude, Donald, Edsger, Frances]}
+      batchSize: 2
+    </code></pre></details>
+    """
+
   private static func page(_ text: String, _ visit: Visit, _ result: HTML) -> Page {
     Page(
       title: "Check definitions", section: .definitions,
@@ -69,8 +81,9 @@ enum CheckPage {
         <p class="crumbs"><a href="/definitions">Definitions</a></p>
         <h1>Check definitions</h1>
         <p class="lead">What is written here is read as <code>baton apply</code> reads a job file. Checking changes
-        nothing.</p>
+        nothing; what is in order can be applied then.</p>
         \(result)
+        \(text.isEmpty, example)
         <form method="post" action="/definitions/check">
         <label for="yaml">Definitions as YAML; several are separated by a line <code>---</code></label>
         <textarea id="yaml" name="yaml" class="code" rows="24" spellcheck="false" autocomplete="off" required>

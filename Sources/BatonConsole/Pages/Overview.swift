@@ -25,7 +25,7 @@ extension Console {
       return Question(
         title: "Pause the fleet",
         text: """
-          <p>No launch starts until the fleet is resumed. \
+          <p>No launch starts, and no submission is accepted, until the fleet is resumed. \
           \(running == 0 ? "Nothing runs now." : "\(counted(running, "request")) of now go on and are not stopped.")</p>
           """, button: "Pause the fleet", back: Link())
     },
@@ -100,14 +100,20 @@ struct Overview: Sendable {
 
   private func link(_ matter: FleetStatus.Matter) -> Link {
     switch matter.subject {
-    case .fleet: Link("about")
+    case .fleet: matter.kind == "paused" ? Link("fleet", "resume") : Link("about")
     case .hosts: Link("hosts", query: [("state", "gone")])
     case .failures: Link("requests", query: [("state", "failed")])
     case .queue: Link("queue")
     case .request(let identifier, let number):
       matter.kind == "waits"
         ? Parts.link(of: identifier, number).appending("why") : Parts.link(of: identifier, number)
-    case .definition(let pattern): Parts.link(of: pattern)
+    case .definition(let pattern):
+      switch matter.kind {
+      case "noHost" where pattern.isWildcard:
+        Link("requests", query: [("state", "ready"), ("id", pattern.rawValue)])
+      case "noHost": Link("requests", pattern.rawValue, "why")
+      default: Parts.link(of: pattern)
+      }
     }
   }
 
