@@ -55,7 +55,7 @@ def requests(bench):
     before = request(bench, "counting")["launches"]
     act(page, f"{R}.counting/1/simulate-expire", {"reason": "thermal"})
     expect_soon(lambda: request(bench, "counting")["launches"] > before, "the launch was not stopped")
-    act(page, f"{R}.poked/1/poke", {"payload": '{"from": "a browser"}'})
+    act(page, "/definitions/com.example.poked/submit?poke=5", {"payload": '{"from": "a browser"}'})
     pokes = request(bench, "poked")["pokes"]
     expect(pokes[-1]["principal"] and len(pokes) > 1, f"the poke did not join the request: {pokes}")
     act(page, f"{R}.waiting.142/1/cancel")

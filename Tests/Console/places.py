@@ -50,7 +50,6 @@ _many = urllib.parse.urlencode([("id", name) for name in _waiting])
 ACTIONS = {
     f"{R}.counting/1/cancel": {},
     f"{R}.broken.1/1/retry": {},
-    f"{R}.poked/1/poke": {"priority": "5"},
     f"{R}.waiting.1/1/priority": {"priority": "background"},
     f"{R}.waiting.1/1/simulate-launch": {},
     f"{R}.counting/1/simulate-expire": {"reason": "powerLost"},

@@ -1,5 +1,4 @@
 import BatonAPI
-import BatonBase
 import BatonCoordinator
 import BatonJSON
 import BatonModel
@@ -7,7 +6,7 @@ import BatonStore
 
 /// What can be done with one request.
 enum RequestActions {
-  static let all = [cancel, retry, poke, priority, launch, expire] + SelectedRequests.all
+  static let all = [cancel, retry, priority, launch, expire] + SelectedRequests.all
 
   /// The buttons of a request, those that make sense in its state.
   static func buttons(_ record: RequestRecord, _ visit: Visit) -> [HTML] {
@@ -16,7 +15,7 @@ enum RequestActions {
     return [
       record.state == .failed ? visit.button("Retry", link.appending("retry"), "Retry") : "",
       isLive ? visit.button("Cancel", link.appending("cancel"), "Cancel", isDangerous: true) : "",
-      isLive ? visit.button("Poke", link.appending("poke"), "Submit") : "",
+      isLive ? visit.button("Poke", Submitting.poke(record), "Submit") : "",
       record.state.isPending ? visit.button("Priority", link.appending("priority"), "SetPriority") : "",
       record.state.isPending ? visit.button("Start now", link.appending("simulate-launch"), "SimulateLaunch") : "",
       record.state == .running ? visit.button("Stop now", link.appending("simulate-expire"), "SimulateExpiry") : "",
@@ -106,42 +105,6 @@ enum RequestActions {
       }
       return Outcome(text: "\(identifier) #\(number) goes on.", page: Parts.link(of: identifier, number))
     })
-
-  private static let poke = action(
-    "poke", "Submit", fields: ["payload"],
-    question: { _, details, _ in
-      let record = details.record
-      return Question(
-        title: "Poke \(record.identifier)",
-        text: """
-          <p>A poke says that there is something to do: the request that waits starts without waiting for its date, or a \
-          new one is submitted. Pokes that come close together make few launches.</p>
-          """,
-        fields: """
-          <label>Payload, up to \(Submission.maximumPayloadBytes) bytes (may be empty)
-          <input name="payload" autocomplete="off"></label>
-          """, button: "Poke", back: back(record))
-    },
-    perform: { visit, identifier, _, form in
-      let payload = try form.text("payload").flatMap { $0.isEmpty ? nil : Array($0.utf8) }
-      let order = SubmissionOrder(
-        id: RandomNumbers.name(), identifier: identifier, payload: payload, poke: .considerate)
-      return try await submit(order, visit)
-    })
-
-  /// Submits a request, and shows it.
-  static func submit(_ order: SubmissionOrder, _ visit: Visit) async throws -> Outcome {
-    let result = try await visit.run { try await $0.submit([order], by: visit.principal) }.first
-    switch result {
-    case .accepted(let receipt, _, let warning)?:
-      return Outcome(
-        text: "\(receipt.identifier) #\(receipt.number) is \(receipt.state.rawValue)."
-          + (warning.map { " \($0.capitalizedFirst)." } ?? ""),
-        page: Parts.link(of: receipt.identifier, receipt.number))
-    case .refused(let code, let message)?: throw HTTPFailure(409, code, message)
-    case nil: throw HTTPFailure(500, "internal", "the submission got no answer")
-    }
-  }
 
   private static let priority = action(
     "priority", "SetPriority", fields: ["priority"],

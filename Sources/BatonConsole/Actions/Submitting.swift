@@ -16,8 +16,28 @@ enum Submitting {
     },
     perform: { visit, form in
       let order = try order(try visit.call.pattern, form.withoutEmptyValues)
-      return try await RequestActions.submit(order, visit)
+      return try await submit(order, visit)
     })
+
+  /// The question about a poke of the identifier of a request.
+  static func poke(_ record: RequestRecord) -> Link {
+    let identifier = record.pattern.isWildcard ? record.identifier.rawValue : nil
+    return Parts.link(of: record.pattern).appending("submit").with([("poke", "5"), ("identifier", identifier)])
+  }
+
+  /// Submits a request, and shows it.
+  private static func submit(_ order: SubmissionOrder, _ visit: Visit) async throws -> Outcome {
+    let result = try await visit.run { try await $0.submit([order], by: visit.principal) }.first
+    switch result {
+    case .accepted(let receipt, _, let warning)?:
+      return Outcome(
+        text: "\(receipt.identifier) #\(receipt.number) is \(receipt.state.rawValue)."
+          + (warning.map { " \($0.capitalizedFirst)." } ?? ""),
+        page: Parts.link(of: receipt.identifier, receipt.number))
+    case .refused(let code, let message)?: throw HTTPFailure(409, code, message)
+    case nil: throw HTTPFailure(500, "internal", "the submission got no answer")
+    }
+  }
 
   private static func submission(_ pattern: IdentifierPattern, _ form: Query) throws -> Question {
     let priorities = Priority.allCases.map { ($0.name, $0.name) }
