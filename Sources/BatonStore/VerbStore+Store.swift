@@ -137,9 +137,10 @@ extension VerbStore {
     if !submissions.isEmpty, submissions.allSatisfy(\.isRefusedAtOnce) {
       return try await read { try $0.submit(submissions, at: now) }
     }
-    return try await write(.submission, isWithdrawable: true, needing: .submit(submissions)) {
-      try $0.submit(submissions, at: now)
-    }
+    return try await write(
+      .submission, isWithdrawable: true, needing: .submit(submissions),
+      isChange: { $0.contains { if case .accepted(_, _, _, isRepeat: false) = $0 { true } else { false } } },
+      { try $0.submit(submissions, at: now) })
   }
   package func promote(at now: Moment, limit: Int) async throws -> Promotion {
     try await write(.ordinary) { try $0.promote(at: now, limit: limit) }

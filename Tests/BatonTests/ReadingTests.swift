@@ -42,7 +42,42 @@ import Testing
       "\(run.output) \(run.error)")
   }
 
-  @Test func `a fleet that needs nobody says so`() async {
+  @Test func `requests that keep an earlier definition that no host can ever run need a person`() async throws {
+    let definition = Definition(pattern: IdentifierPattern(trusted: "com.example.gpu"), kind: .continued)
+    let kept = QueueReport.Class(
+      pattern: definition.pattern, priority: .utility, ready: 2,
+      next: [.init(request: RequestID(1), identifier: JobIdentifier("com.example.gpu")!, number: 7)], keepsEarlier: true
+    )
+    let world = World([.running]) { state in
+      state.hosts = [.alpha]
+      state.able = AbleHosts.Count(now: 0, ever: 0)
+      state.queue = QueueReport(classes: [kept])
+      state.reports = [DefinitionReport(definition: definition, appliedAt: now, counts: [.ready: 2])]
+    }
+    let run = await world.baton("status")
+    #expect(
+      run.output.hasSuffix(
+        "no host can run an earlier definition of com.example.gpu, under which 2 requests wait: baton apply FILE "
+          + "--refreeze gives them the new one\n"), "\(run.output) \(run.error)")
+    world.coordinator.state.withLock { $0.able = AbleHosts.Count(now: 0, ever: 1) }
+    #expect(await world.baton("status").output.hasSuffix("\n\nnothing needs a person\n"))
+  }
+
+  @Test func `a fleet whose hosts are all drained needs a person while requests wait`() async throws {
+    let definition = Definition(pattern: IdentifierPattern(trusted: "com.example.a"), kind: .continued)
+    let run = await World([.running]) { state in
+      var host = HostReport.alpha
+      host.state = .draining
+      state.hosts = [host]
+      state.reports = [DefinitionReport(definition: definition, appliedAt: now, counts: [.ready: 1])]
+    }.baton("status")
+    #expect(
+      run.output.hasSuffix(
+        "no host takes work, because 1 host is draining, and 1 request waits: baton undrain HOST\n"),
+      "\(run.output) \(run.error)")
+  }
+
+  @Test func `a fleet that needs no person says so`() async {
     let run = await World([.running]) { $0.hosts = [.alpha] }.baton("status")
     #expect(run.output.hasSuffix("\n\nnothing needs a person\n"), "\(run.output) \(run.error)")
   }

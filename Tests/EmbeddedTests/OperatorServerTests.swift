@@ -523,6 +523,9 @@ struct OperatorServerTests {
       let token = try await place.credential("alice", [.admin])
       try await place.asOperator(token) { api in
         try await api.setPaused(true)
+        let order = SubmissionOrder(id: "while the fleet is paused", identifier: JobIdentifier("com.a")!)
+        let answers = try await api.submit([order], by: "alice")
+        #expect(answers.contains { if case .refused("unavailable", _) = $0 { true } else { false } }, "\(answers)")
         try await api.setPaused(false)
         _ = try await api.cancel(.identifier(JobIdentifier("com.a")!, number: nil), by: "alice")
         await #expect(throws: OperatorError.self) { try await api.setDraining(HostName("nowhere"), true) }
@@ -538,13 +541,15 @@ struct OperatorServerTests {
       }
       #expect(
         try await place.audit() == [
-          "alice Pause  done", "alice Resume  done", "alice Cancel com.a done", "alice Drain nowhere failed",
+          "alice Pause  done", "alice Submit com.a failed", "alice Resume  done", "alice Cancel com.a done",
+          "alice Drain nowhere failed",
           "alice InviteHost desk done", "alice RevokeHost desk done", "alice CreateCredential bob done",
           "alice RevokeCredential bob done", "alice Cancel * failed", "alice RevokeHost desc failed",
         ])
       let details = try await place.coordinator.audit(AuditFilter(), after: 0, limit: 100).map(\.entry)
       #expect(details.first { $0.method == "CreateCredential" }?.detail == "scopes=read patterns=* for=90d")
       #expect(details.first { $0.object == "*" }?.detail == "nothing to cancel")
+      #expect(details.first { $0.method == "Submit" }?.detail == "unavailable")
     }
   }
 }

@@ -74,7 +74,9 @@ extension Plan {
   private func ableLine(_ step: Int) -> [String] {
     guard let able, let count = count(of: step), steps[step].change != .unchanged else { return [] }
     let rest = count.ever > count.now ? ", \(count.ever) some time" : ""
-    return ["  \(count.now) of \(counted(able.hosts, "host")) could take a request now\(rest)"]
+    let reasons = count.obstacles.map { $0.code + ($0.hosts.map { " on \(counted($0, "host"))" } ?? "") }
+    let why = count.now > 0 || reasons.isEmpty ? "" : ": \(reasons.joined(separator: ", "))"
+    return ["  \(count.now) of \(counted(able.hosts, "host")) could take a request now\(rest)\(why)"]
   }
 
   private func summary(for command: String) -> String {

@@ -40,7 +40,7 @@ struct QueueCommand: AsyncParsableCommand, Sendable {
       ],
       queue.classes.map { one in
         [
-          Cell(one.pattern.rawValue), Cell(one.priorityText), Cell(one.readyText),
+          Cell(one.nameText), Cell(one.priorityText), Cell(one.readyText),
           Cell(one.oldest.map { (now - $0).magnitude.inWords } ?? "-"), Cell(one.obstacleText),
           Cell(one.next.map(\.name).joined(separator: ", ")),
         ]
@@ -49,6 +49,7 @@ struct QueueCommand: AsyncParsableCommand, Sendable {
 }
 
 extension QueueReport.Class {
+  fileprivate var nameText: String { pattern.rawValue + (keepsEarlier ? ", earlier definition" : "") }
   fileprivate var priorityText: String { priority.name + (countsAs.map { ", counts as \($0.name)" } ?? "") }
   fileprivate var readyText: String { ready > Verbs.countLimit ? "> \(Verbs.countLimit)" : String(ready) }
   fileprivate var obstacleText: String {

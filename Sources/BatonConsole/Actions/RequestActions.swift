@@ -2,17 +2,21 @@ import BatonAPI
 import BatonCoordinator
 import BatonJSON
 import BatonModel
+import BatonSpec
 import BatonStore
 
 /// What can be done with one request.
 enum RequestActions {
-  static let all = [cancel, retry, priority, launch, expire] + SelectedRequests.all
+  static let all = [cancel, retry, redefine, priority, launch, expire] + SelectedRequests.all
 
   /// The buttons of a request, those that make sense in its state.
-  static func buttons(_ record: RequestRecord, _ visit: Visit) -> [HTML] {
+  /// - Parameter definition: what it runs; `nil` if that is not known.
+  static func buttons(_ record: RequestRecord, _ definition: RequestDefinition?, _ visit: Visit) -> [HTML] {
     let link = Parts.link(of: record.identifier, record.number)
     let isLive = !record.state.isEnded
+    let keepsEarlier = record.state.isPending && definition?.isApplied == false
     return [
+      keepsEarlier ? visit.button("Use the new definition", link.appending("redefine"), "Redefine") : "",
       record.state == .failed ? visit.button("Retry", link.appending("retry"), "Retry") : "",
       isLive ? visit.button("Cancel", link.appending("cancel"), "Cancel", isDangerous: true) : "",
       isLive ? visit.button("Poke", Submitting.poke(record), "Submit") : "",
@@ -104,6 +108,36 @@ enum RequestActions {
           identifier, number: number, skipping: skips ? .nextBatch : .nothing, withNewDefinition: isNew)
       }
       return Outcome(text: "\(identifier) #\(number) goes on.", page: Parts.link(of: identifier, number))
+    })
+
+  private static let redefine = action(
+    "redefine", "Redefine",
+    question: { visit, details, _ in
+      let record = details.record
+      let (own, applied) = try await visit.run { api in
+        let own = try await api.definition(of: record.identifier, number: record.number)
+        let applied = try await api.definitions(named: [IdentifierPattern(record.identifier)])
+        // Of several that match, the one with the longest pattern counts.
+        let matching = applied.map(\.definition).filter { $0.pattern.matches(record.identifier) }
+        return (own, matching.max { $0.pattern.rawValue.count < $1.pattern.rawValue.count })
+      }
+      guard !own.isApplied, let applied else {
+        throw HTTPFailure(409, "conflict", "\(name(record)) has the definition that is applied for it already")
+      }
+      return Question(
+        title: "Give \(name(record)) the definition that is applied now",
+        text: """
+          <p>It keeps the definition under which it was submitted. The one that is applied now differs in this:</p>\
+          \(Changes.list(DefinitionChange.between(DefinitionValue(own.definition), DefinitionValue(applied))))
+          <p>It goes on at its checkpoint. This is refused if it has committed batches and its items, its batch size or \
+          its shards would change.</p>
+          """, button: "Use the new definition", back: back(record))
+    },
+    perform: { visit, identifier, number, _ in
+      _ = try await visit.run { try await $0.redefine(identifier, number: number) }
+      return Outcome(
+        text: "\(identifier) #\(number) has the definition that is applied now.",
+        page: Parts.link(of: identifier, number))
     })
 
   private static let priority = action(

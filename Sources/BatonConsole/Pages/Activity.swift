@@ -76,10 +76,15 @@ enum ActivityPage {
         let outcome: HTML = "<span class=\"state \(entry.outcome.rawValue)\">\(entry.outcome.rawValue)</span>"
         return """
           <tr id="row-\(row.sequence)"><td>\(Parts.time(entry.at, now))</td><td>\(actor)</td>\
-          <td>\(entry.method)</td><td>\(object(entry))</td>\
+          <td>\(method(entry.method))</td><td>\(object(entry))</td>\
           <td>\(outcome)</td><td>\(entry.peer)</td><td>\(entry.detail)</td></tr>
           """
       })
+  }
+
+  /// The method, after the words of the button that calls it if those are others.
+  private static func method(_ name: String) -> HTML {
+    ActivityWords.buttons[name].map { words in "\(words) <small>\(name)</small>" } ?? "\(name)"
   }
 
   /// What the call concerned, with a link where its method says what kind of thing that is.
@@ -108,6 +113,12 @@ enum ActivityWords {
   }
 
   static let methods = kinds.keys.sorted()
+
+  /// What the console's buttons say that call a method of another name.
+  static let buttons = [
+    "SimulateLaunch": "Start now", "SimulateExpiry": "Stop now", "Redefine": "Use the new definition",
+    "SetPriority": "Priority", "Unevict": "Let it run",
+  ]
 
   static func kind(of method: String) -> Kind { kinds[method] ?? .fleet }
 

@@ -94,7 +94,7 @@ enum CheckPage {
   }
 
   private static func result(_ text: String, _ read: SentDefinitions, _ visit: Visit) async throws -> Page {
-    let problems = problems(read.problems)
+    let problems = problems(read.problems, in: text)
     guard !read.hasErrors else { return page(text, visit, problems) }
     guard !read.definitions.isEmpty else {
       return page(text, visit, "<p class=\"failure\" role=\"alert\">There is no definition in this text.</p>")
@@ -104,16 +104,24 @@ enum CheckPage {
     return page(text, visit, "\(problems)\(self.plan(plan, text, visit))")
   }
 
-  private static func problems(_ problems: [Problem]) -> HTML {
+  /// The problems, each with its line and the two lines before it, under their numbers.
+  private static func problems(_ problems: [Problem], in text: String) -> HTML {
     guard !problems.isEmpty else { return "" }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let items = problems.prefix(mostProblems).map { problem -> HTML in
-      let excerpt: HTML = problem.excerpt.map { "<pre>\($0.line)\n\($0.caret)</pre>" } ?? ""
+      let excerpt = problem.excerpt.map { excerpt -> HTML in
+        let number = problem.position.line
+        let before = (max(1, number - 2)..<max(1, number)).filter { $0 <= lines.count }.map { line in
+          "\(Self.gutter(line))\(lines[line - 1].prefix(200))\n"
+        }
+        return "<pre>\(before.joined())\(Self.gutter(number))\(excerpt.line)\n\(Self.gutter(nil))\(excerpt.caret)</pre>"
+      }
       let state: HTML =
         problem.severity == .error
         ? "<span class=\"state failed\">error</span>"
         : "<span class=\"state warning\">\(problem.severity.rawValue)</span>"
       return """
-        <li>\(state) line \(problem.position.line), column \(problem.position.column): \(problem.message)\(excerpt)</li>
+        <li>\(state) line \(problem.position.line), column \(problem.position.column): \(problem.message)\(excerpt ?? "")</li>
         """
     }
     let errors = problems.count { $0.severity == .error }
@@ -123,6 +131,12 @@ enum CheckPage {
     return """
       <section aria-live="polite"><h2>\(heading)</h2><ul class="problems">\(items)</ul>\(more)</section>
       """
+  }
+
+  /// The number of a line before it.
+  private static func gutter(_ line: Int?) -> String {
+    let number = line.map { "\($0)" } ?? ""
+    return String(repeating: " ", count: max(0, 4 - number.count)) + number + " │ "
   }
 
   // MARK: The plan
@@ -166,7 +180,7 @@ enum CheckPage {
     return """
       <tr id="step-\(index)"><th scope="row">\(name)</th><td>\(change)</td>\
       <td>\(step.changes.isEmpty ? "–" : Changes.list(step.changes))</td>\
-      <td>\(able.map { "\(Parts.number($0.now)) now, \(Parts.number($0.ever)) some time" } ?? "–")</td>\
+      <td>\(able.map(Parts.able) ?? "–")</td>\
       <td>\(present)</td></tr>
       """
   }

@@ -57,13 +57,8 @@ enum DefinitionPage {
 
   private static func facts(_ report: DefinitionReport, _ able: AbleHosts.Count?, _ now: Timestamp) -> HTML {
     let definition = report.definition
-    let hosts: HTML =
-      able.map { able in
-        able.now == able.ever
-          ? "\(Parts.number(able.now))" : "\(Parts.number(able.now)) now, \(Parts.number(able.ever)) some time"
-      } ?? ""
     return Parts.facts([
-      ("Kind", "\(definition.kind.rawValue)"), ("Hosts that could take a request", hosts),
+      ("Kind", "\(definition.kind.rawValue)"), ("Hosts that could take a request", able.map(Parts.able) ?? ""),
       ("A batch usually takes", "\(report.usualBatch?.inWords ?? "not known yet")"),
       ("Launch time used today", report.used == nil ? "" : DefinitionWords.allowance(report)),
       ("Applied", Parts.time(report.appliedAt, now)),
@@ -115,6 +110,19 @@ enum DefinitionPage {
       <h2>Versions</h2>
       \(Parts.table("Versions", ["Version", "Applied", "By", "Changed keys", "Actions"], rows))
       """
+  }
+}
+
+extension Parts {
+  /// On how many hosts a request could start, and what keeps it from the others if it can start on none.
+  static func able(_ able: AbleHosts.Count) -> HTML {
+    let later: HTML = able.now == able.ever ? "" : " now, \(number(able.ever)) some time"
+    let counts: HTML = "\(number(able.now))\(later)"
+    guard able.now == 0, !able.obstacles.isEmpty else { return counts }
+    let reasons = able.obstacles.map { obstacle -> HTML in
+      "\(reason(obstacle.code))\(obstacle.hosts.map { " on \(counted($0, "host"))" } ?? "")"
+    }
+    return "\(counts)<br><small>\(reasons.joined(by: ", "))</small>"
   }
 }
 

@@ -129,7 +129,8 @@ enum HostDetails {
         """
     }
     return Parts.table(
-      "Launches in 24 hours", ["Started", "For", "Request", "Launch", "Outcome", "Reason"], rows)
+      "Launches in 24 hours, without those of less than a second",
+      ["Started", "For", "Request", "Launch", "Outcome", "Reason"], rows)
   }
 
   private static func outcome(_ launch: HostLaunch) -> HTML {

@@ -54,12 +54,10 @@ struct Overview: Sendable {
   private static let shown = 20
 
   let status: FleetStatus
-  let queue: QueueReport
   let running: [RequestRecord]
 
   init(asking api: any OperatorAPI, at now: Timestamp) async throws {
     status = try await FleetStatus(asking: api, at: now)
-    queue = try await api.queue()
     running = try await api.requests(RequestFilter(states: [.running]), after: nil, limit: Self.shown)
   }
 
@@ -101,11 +99,11 @@ struct Overview: Sendable {
   private func link(_ matter: FleetStatus.Matter) -> Link {
     switch matter.subject {
     case .fleet: matter.kind == "paused" ? Link("fleet", "resume") : Link("about")
-    case .hosts: Link("hosts", query: [("state", "gone")])
+    case .hosts: Link("hosts", query: [("state", matter.kind == "allDraining" ? "draining" : "gone")])
     case .failures: Link("requests", query: [("state", "failed")])
     case .queue: Link("queue")
     case .request(let identifier, let number):
-      matter.kind == "waits"
+      ["waits", "noHost"].contains(matter.kind)
         ? Parts.link(of: identifier, number).appending("why") : Parts.link(of: identifier, number)
     case .definition(let pattern):
       switch matter.kind {
@@ -121,7 +119,7 @@ struct Overview: Sendable {
 
   private var waits: HTML {
     var counts: [String: Int] = [:]
-    for one in queue.classes { counts[one.obstacle ?? "", default: 0] += one.ready }
+    for one in status.queue.classes { counts[one.obstacle ?? "", default: 0] += one.ready }
     let rows = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     guard let most = rows.first?.value else {
       return Parts.empty("<p>No request is ready: nothing waits for a host.</p>")
@@ -130,7 +128,7 @@ struct Overview: Sendable {
       let name: HTML = code.isEmpty ? "about to start" : Parts.reason(code)
       return """
         <li>\(name)\(Parts.bar(Double(count) / Double(max(1, most)), "\(count) of \(most)", width: 160))\
-        <span class="count">\(Parts.number(count))</span></li>
+        <a class="count" href="/queue">\(Parts.number(count))</a></li>
         """
     }
     return "<ul class=\"rows\">\(items)</ul><p><a href=\"/queue\">The queue, in the order of its starts</a></p>"
@@ -164,9 +162,9 @@ struct Overview: Sendable {
     if status.counts.values.reduce(0, +) == 0 {
       return Parts.empty(
         """
-        <p>Nothing runs: no request was submitted yet. Apply a definition, and submit a request of it:</p>
+        <p>Nothing runs: no request was submitted yet. <a href="/definitions/check">Check and apply a definition \
+        here</a>, and submit a request on its page. The same in a terminal:</p>
         \(Parts.command("baton apply job.yaml\nbaton submit com.example.job --wait"))
-        <p>Or <a href="/definitions/check">check a definition here</a>.</p>
         """)
     }
     return Parts.empty("<p>Nothing runs.</p>")

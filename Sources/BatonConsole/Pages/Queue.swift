@@ -51,8 +51,9 @@ enum QueuePage {
 
   private static func priority(_ one: QueueReport.Class) -> HTML {
     let counts: HTML = one.countsAs.map { "<br><small>has waited long, counts as \($0.name)</small>" } ?? ""
+    let earlier: HTML = one.keepsEarlier ? "<br><small>keeps an earlier definition</small>" : ""
     let use: HTML = one.hasRecentUse ? "<br><small>used lately, goes before others</small>" : ""
-    return "\(one.priority.name)\(counts)\(use)"
+    return "\(one.priority.name)\(counts)\(use)\(earlier)"
   }
 
   private static func ready(_ one: QueueReport.Class) -> HTML {

@@ -63,7 +63,7 @@ struct RequestPage: Sendable {
     let record = details.record
     let summary = TraceSummary(trace)
     return """
-      \(RequestParts.heading(record, "", buttons: RequestActions.buttons(record, visit)))
+      \(RequestParts.heading(record, "", buttons: RequestActions.buttons(record, definition, visit)))
       <p class="lead">\(record.standing(at: now).capitalizedFirst). \(summary.sentence.capitalizedFirst).</p>
       \(progress)\(waiting)
       \(RequestLanes(trace, details.launches, now).figure(record.identifier.rawValue))

@@ -13,26 +13,29 @@ struct WhyPage: Sendable {
 
   private let explanation: Explanation
   private let groups: ExplainedGroups?
+  private let definition: RequestDefinition?
   private let now: Timestamp
 
   @Sendable static func show(_ visit: Visit) async throws -> Page {
     let (identifier, number) = (try visit.call.identifier, try visit.call.number)
-    let explanation = try await visit.run { api in
-      try await api.explain(identifier, number: number, groupingBeyond: Self.few)
+    let (explanation, definition) = try await visit.run { api in
+      let explanation = try await api.explain(identifier, number: number, groupingBeyond: Self.few)
+      return (explanation, try? await api.definition(of: identifier, number: explanation.record.number))
     }
     let record = explanation.record
     return Page(
       title: "Why \(record.identifier) #\(record.number)", section: .requests,
       topics: RequestParts.topics(record) + [.hosts],
-      main: WhyPage(explanation: explanation, groups: explanation.groups, now: visit.now).main(visit))
+      main: WhyPage(explanation: explanation, groups: explanation.groups, definition: definition, now: visit.now)
+        .main(visit))
   }
 
   private func main(_ visit: Visit) -> HTML {
     let record = explanation.record
     return """
-      \(RequestParts.heading(record, "why", buttons: RequestActions.buttons(record, visit)))
+      \(RequestParts.heading(record, "why", buttons: RequestActions.buttons(record, definition, visit)))
       <p class="lead">\(verdict)</p>
-      \(advice)\(order)
+      \(advice)\(keeping)\(order)
       \(own)\(changes)\(matrix)
       <p>The same in a terminal: <code>baton explain \(record.name.arguments)</code></p>
       """
@@ -56,6 +59,14 @@ struct WhyPage: Sendable {
     guard !explanation.advice.isEmpty else { return "" }
     return
       "<p class=\"advice\"><strong>\(explanation.named(explanation.advice, explanation.lines.first?.host))</strong></p>"
+  }
+
+  private var keeping: HTML {
+    guard explanation.record.state.isPending, definition?.isApplied == false else { return "" }
+    return """
+      <p>It keeps the definition under which it was submitted, which is not the one that is applied now. All that stands \
+      here concerns the earlier one.</p>
+      """
   }
 
   private var order: HTML {

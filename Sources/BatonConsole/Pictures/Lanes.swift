@@ -24,6 +24,8 @@ struct Lanes: Hashable {
   var whole: Interval
   var lanes: [Lane]
 
+  /// A picture of less time than this has times with milliseconds.
+  private static let short = Duration.seconds(4)
   private static let (left, width, row) = (150.0, 960.0, 26.0)
 
   /// The picture, with what it shows in words.
@@ -68,7 +70,8 @@ struct Lanes: Hashable {
   }
 
   private func axis(top: Double) -> HTML {
-    let steps = 4
+    // Of a picture of few seconds only the ends have times: others would repeat them.
+    let steps = whole.duration < Self.short ? 1 : 4
     return (0...steps).map { step -> HTML in
       let time = whole.from + .nanoseconds(whole.duration.nanoseconds / Int64(steps) * Int64(step))
       let place = step == 0 ? "start" : step == steps ? "end" : "middle"
@@ -78,8 +81,9 @@ struct Lanes: Hashable {
     }.joined()
   }
 
-  /// The time of the day, with the date if the picture is longer than a day.
+  /// The time of the day, with the date if the picture is longer than a day, and with milliseconds if it is short.
   private func clock(_ time: Timestamp) -> String {
+    if whole.duration < Self.short { return String(time.rfc3339.dropFirst(11).prefix(12)) }
     let text = time.utc
     if whole.duration > .seconds(86_400) { return String(text.prefix(16)).replacing("T", with: " ") }
     return String(text.dropFirst(11).prefix(8))

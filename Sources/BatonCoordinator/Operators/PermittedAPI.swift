@@ -301,7 +301,11 @@ struct PermittedAPI: OperatorAPI {
       try await checkCommands(record, "Retry")
       number = record.number
     }
-    return try await changing("Retry", "\(identifier)" + (number.map { "#\($0)" } ?? "")) { [number] in
+    let chosen = [skipping.skips ? "a batch is skipped" : nil, withNewDefinition ? "with the new definition" : nil]
+    return try await changing(
+      "Retry", "\(identifier)" + (number.map { "#\($0)" } ?? ""),
+      detail: chosen.compactMap { $0 }.joined(separator: ", ")
+    ) { [number] in
       try await api.retry(
         identifier, number: number, skipping: skipping, withNewDefinition: withNewDefinition)
     }

@@ -20,14 +20,17 @@ package struct QueueReport: Hashable, Sendable {
     package var obstacleHosts: Int?
     /// The requests that start next.
     package var next: [QueuedClass.Next]
+    /// Whether its requests keep an earlier definition than the one that is applied now.
+    package var keepsEarlier: Bool
 
     package init(
       pattern: IdentifierPattern, priority: Priority, countsAs: Priority? = nil, hasRecentUse: Bool = false, ready: Int,
-      oldest: Timestamp? = nil, obstacle: String? = nil, obstacleHosts: Int? = nil, next: [QueuedClass.Next] = []
+      oldest: Timestamp? = nil, obstacle: String? = nil, obstacleHosts: Int? = nil, next: [QueuedClass.Next] = [],
+      keepsEarlier: Bool = false
     ) {
       (self.pattern, self.priority, self.countsAs, self.hasRecentUse) = (pattern, priority, countsAs, hasRecentUse)
       (self.ready, self.oldest, self.obstacle, self.obstacleHosts) = (ready, oldest, obstacle, obstacleHosts)
-      self.next = next
+      (self.next, self.keepsEarlier) = (next, keepsEarlier)
     }
   }
 
@@ -48,7 +51,10 @@ extension Coordinator {
     let shown = turns.prefix(QueueReport.mostClasses)
     let rows = try await translating { try await self.store.queue(of: shown.map(\.requirementClass)) }
     let byClass = Dictionary(rows.map { ($0.requirementClass, $0) }, uniquingKeysWith: { first, _ in first })
-    let classes = shown.compactMap { turn in byClass[turn.requirementClass].flatMap { fleet.queued($0, turn) } }
+    let applied = state.withLock { $0.core.index }
+    let classes = shown.compactMap { turn in
+      byClass[turn.requirementClass].flatMap { row in fleet.queued(row, turn, applied) }
+    }
     return QueueReport(classes: classes, moreClasses: turns.count - shown.count)
   }
 
@@ -57,15 +63,22 @@ extension Coordinator {
   package func ableHosts(for definitions: [Definition]) async throws -> AbleHosts {
     var counts: [AbleHosts.Count] = []
     for definition in definitions {
-      var (count, offersGPU) = (AbleHosts.Count(now: 0, ever: 0), false)
+      var (count, offersGPU, found) = (AbleHosts.Count(now: 0, ever: 0), false, [String: Int]())
       try await eachHost { fleet, state in
         let obstacles = fleet.dispatcher.obstacles(on: state, for: definition, nil)
         if obstacles.isEmpty { count.now += 1 }
         if !obstacles.contains(where: \.isPermanent) { count.ever += 1 }
+        for code in Set(obstacles.map(\.code)) { found[code, default: 0] += 1 }
         offersGPU = offersGPU || definition.requirements.gpu.map { state.host.couldOffer($0) } ?? false
         return true
       }
-      if !look({ $0.dispatcher.fleetObstacles(for: definition, offersGPU: offersGPU) }).isEmpty { count.now = 0 }
+      let fleet = look { $0.dispatcher.fleetObstacles(for: definition, offersGPU: offersGPU) }
+      if !fleet.isEmpty { count.now = 0 }
+      count.obstacles = fleet.map { AbleHosts.Obstacle(code: $0.code, hosts: nil) }
+      count.obstacles += found.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { code, hosts in
+        AbleHosts.Obstacle(code: code, hosts: hosts)
+      }
+      count.obstacles = Array(count.obstacles.prefix(AbleHosts.mostObstacles))
       counts.append(count)
     }
     return AbleHosts(counts: counts, hosts: sortedHostNames().names.count)
@@ -74,14 +87,30 @@ extension Coordinator {
 
 /// How many hosts could take requests of definitions.
 package struct AbleHosts: Hashable, Sendable {
+  /// What keeps requests of a definition from hosts now.
+  package struct Obstacle: Hashable, Sendable {
+    package var code: String
+    /// On how many hosts it stands; `nil` for an obstacle of the fleet.
+    package var hosts: Int?
+
+    package init(code: String, hosts: Int?) { (self.code, self.hosts) = (code, hosts) }
+  }
+
   package struct Count: Hashable, Sendable {
     /// Hosts that could take one now.
     package var now: Int
     /// Hosts that could take one some time, as they are configured.
     package var ever: Int
+    /// First the obstacles of the fleet, then those of hosts, the one on most hosts first; at most `mostObstacles`.
+    package var obstacles: [Obstacle]
 
-    package init(now: Int, ever: Int) { (self.now, self.ever) = (now, ever) }
+    package init(now: Int, ever: Int, obstacles: [Obstacle] = []) {
+      (self.now, self.ever, self.obstacles) = (now, ever, obstacles)
+    }
   }
+
+  /// The most obstacles that are told of a definition.
+  package static let mostObstacles = 3
 
   /// In the order of the definitions.
   package var counts: [Count]
@@ -95,7 +124,7 @@ package struct AbleHosts: Hashable, Sendable {
 }
 
 extension FleetSnapshot {
-  fileprivate func queued(_ row: QueuedClass, _ turn: Turn) -> QueueReport.Class? {
+  fileprivate func queued(_ row: QueuedClass, _ turn: Turn, _ applied: DefinitionIndex) -> QueueReport.Class? {
     guard let definition = dispatcher.definitions[row.requirementClass.definition] else { return nil }
     let reason = dispatcher.waits[row.requirementClass]?.changes.last?.reasons.first
     let first = dispatcher.ready[row.requirementClass]?.first
@@ -103,6 +132,9 @@ extension FleetSnapshot {
       pattern: definition.pattern, priority: row.requirementClass.priority,
       countsAs: turn.priority == row.requirementClass.priority ? nil : turn.priority, hasRecentUse: turn.hasRecentUse,
       ready: row.ready, oldest: row.next.first?.readyAt ?? first.map { now.moment.date(ofSteady: $0.since) },
-      obstacle: reason?.code, obstacleHosts: reason.flatMap { $0.hostCount > 0 ? $0.hostCount : nil }, next: row.next)
+      obstacle: reason?.code, obstacleHosts: reason.flatMap { $0.hostCount > 0 ? $0.hostCount : nil }, next: row.next,
+      keepsEarlier: row.next.first.map { next in
+        applied.definition(for: next.identifier).map { $0.id != row.requirementClass.definition } ?? false
+      } ?? false)
   }
 }

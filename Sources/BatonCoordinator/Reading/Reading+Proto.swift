@@ -113,6 +113,7 @@ extension QueueReport.Class {
       if let oldest { $0.oldest = oldest.nanoseconds }
       if let obstacle { $0.obstacle = obstacle }
       if let obstacleHosts { $0.obstacleHosts = Int64(obstacleHosts) }
+      $0.keepsEarlier = keepsEarlier
       $0.next = next.map { next in
         .with {
           ($0.request, $0.identifier) = (next.request.rawValue, next.identifier.rawValue)
@@ -136,21 +137,37 @@ extension QueueReport.Class {
           request: RequestID($0.request), identifier: try JobIdentifier(wire: $0.identifier),
           number: Int(clamping: $0.number), shard: Int($0.shard),
           readyAt: $0.hasReadyAt ? Timestamp(nanoseconds: $0.readyAt) : nil)
-      })
+      }, keepsEarlier: proto.keepsEarlier)
   }
 }
 
 extension AbleHosts {
   var proto: Baton_V1_AbleHostsReply {
     .with {
-      $0.able = counts.map { count in .with { ($0.now, $0.ever) = (Int64(count.now), Int64(count.ever)) } }
+      $0.able = counts.map { count in
+        .with {
+          ($0.now, $0.ever) = (Int64(count.now), Int64(count.ever))
+          $0.obstacles = count.obstacles.map { obstacle in
+            .with {
+              $0.code = obstacle.code
+              if let hosts = obstacle.hosts { $0.hosts = Int64(hosts) }
+            }
+          }
+        }
+      }
       $0.hosts = Int64(hosts)
     }
   }
 
   init(_ proto: Baton_V1_AbleHostsReply) {
     self.init(
-      counts: proto.able.map { Count(now: Int(clamping: $0.now), ever: Int(clamping: $0.ever)) },
+      counts: proto.able.map { able in
+        Count(
+          now: Int(clamping: able.now), ever: Int(clamping: able.ever),
+          obstacles: able.obstacles.prefix(Self.mostObstacles).map {
+            Obstacle(code: $0.code, hosts: $0.hasHosts ? Int(clamping: $0.hosts) : nil)
+          })
+      },
       hosts: Int(clamping: proto.hosts))
   }
 }

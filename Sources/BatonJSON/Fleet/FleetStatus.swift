@@ -8,6 +8,8 @@ package struct FleetStatus: Sendable {
   private static let named = 5
   /// The most hosts that are named.
   private static let namedHosts = 3
+  /// The most classes with an earlier definition that are looked at.
+  private static let mostEarlier = 10
   /// For how long a failed request is news.
   private static let news = Duration.seconds(86_400)
   /// A request that has been ready for so long may need a person.
@@ -21,8 +23,12 @@ package struct FleetStatus: Sendable {
   package var counts: [RequestState: Int] = [:]
   private var failed: [RequestRecord]
   private var oldestReady: RequestRecord?
+  /// What waits for a host, in the order of its starts.
+  package let queue: QueueReport
   /// The definitions with ready requests that no host can run, also after its conditions have changed.
-  private var hostless: [DefinitionReport] = []
+  private var hostless: [(report: DefinitionReport, ready: Int)] = []
+  /// The same of classes whose requests keep an earlier definition.
+  private var hostlessEarlier: [QueueReport.Class] = []
   private let now: Timestamp
 
   package init(asking api: any OperatorAPI, at now: Timestamp) async throws {
@@ -36,16 +42,45 @@ package struct FleetStatus: Sendable {
     }
     let definitions = try await api.definitions(named: [])
     for definition in definitions { counts.merge(definition.counts, uniquingKeysWith: +) }
-    let waiting = definitions.filter { $0.counts[.ready] ?? 0 > 0 }.prefix(AbleHosts.mostDefinitions)
-    if !waiting.isEmpty {
-      let able = try await api.ableHosts(for: waiting.map(\.definition))
-      hostless = zip(waiting, able.counts).filter { $0.1.ever == 0 }.map(\.0)
+    queue = try await api.queue()
+    var own: [(report: DefinitionReport, ready: Int)] = []
+    let earlier = queue.classes.filter(\.keepsEarlier)
+    for definition in definitions {
+      let kept = earlier.filter { $0.pattern == definition.definition.pattern }.reduce(0) { $0 + $1.ready }
+      let ready = (definition.counts[.ready] ?? 0) - kept
+      if ready > 0 { own.append((definition, ready)) }
     }
+    hostless = try await Self.hostless(own.map(\.report.definition), api).map { own[$0] }
+    try await addHostless(keeping: earlier.prefix(Self.mostEarlier), api)
     let failures = RequestFilter(states: [.failed], isNewestFirst: true)
     failed = try await api.requests(failures, after: nil, limit: Self.named + 1)
       .filter { ($0.endedAt ?? now) + Self.news >= now }
     let ready = try await api.requests(RequestFilter(states: [.ready]), after: nil, limit: 1).first
     oldestReady = ready.flatMap { max($0.submittedAt, $0.eligibleAt) + Self.longWait < now ? $0 : nil }
+  }
+
+  /// The places of the definitions that no host can run, as the hosts are configured.
+  private static func hostless(_ definitions: [Definition], _ api: any OperatorAPI) async throws -> [Int] {
+    let compared = Array(definitions.prefix(AbleHosts.mostDefinitions))
+    guard !compared.isEmpty else { return [] }
+    let able = try await api.ableHosts(for: compared)
+    return able.counts.indices.filter { able.counts[$0].ever == 0 }
+  }
+
+  /// Adds the classes whose requests keep an earlier definition that no host can run.
+  private mutating func addHostless(
+    keeping classes: some Sequence<QueueReport.Class>, _ api: any OperatorAPI
+  ) async throws {
+    var (found, definitions): ([QueueReport.Class], [Definition]) = ([], [])
+    for one in classes {
+      guard let next = one.next.first,
+        // The request may have ended meanwhile.
+        let own = try? await api.definition(of: next.identifier, number: next.number), !own.isApplied
+      else { continue }
+      found.append(one)
+      definitions.append(own.definition)
+    }
+    hostlessEarlier = try await Self.hostless(definitions, api).map { found[$0] }
   }
 
   // MARK: What needs a person
@@ -82,7 +117,7 @@ package struct FleetStatus: Sendable {
         kind: "coordinatorSilent", subject: .fleet,
         fact: "coordinator \(coordinator.number) shows no sign of life", command: "baton coordinators")
     }
-    found += gone + evicted + failures
+    found += gone + drained + evicted + failures
     found += withoutHosts
     if let record = oldestReady {
       let time = (now - max(record.submittedAt, record.eligibleAt)).magnitude.inWords
@@ -95,17 +130,29 @@ package struct FleetStatus: Sendable {
   }
 
   private var withoutHosts: [Matter] {
-    let shown = hostless.prefix(Self.named).map { report in
-      let (pattern, count) = (report.definition.pattern.rawValue, report.counts[.ready] ?? 0)
+    let own = hostless.map { report, ready in
+      let pattern = report.definition.pattern.rawValue
       let command =
         report.definition.pattern.isWildcard ? "baton list '\(pattern)' --state ready" : "baton explain \(pattern)"
       return Matter(
         kind: "noHost", subject: .definition(report.definition.pattern),
-        fact: "no host can run \(pattern), of which \(counted(count, "request")) \(count == 1 ? "waits" : "wait")",
-        command: command)
+        fact: "no host can run \(pattern), of which \(Self.waiting(ready))", command: command)
     }
-    guard hostless.count > Self.named else { return shown }
+    let earlier = hostlessEarlier.compactMap { one in
+      one.next.first.map { next in
+        Matter(
+          kind: "noHost", subject: .request(next.identifier, next.number),
+          fact: "no host can run an earlier definition of \(one.pattern), under which \(Self.waiting(one.ready))",
+          command: "baton apply FILE --refreeze gives them the new one")
+      }
+    }
+    let shown = Array((own + earlier).prefix(Self.named))
+    guard own.count + earlier.count > Self.named else { return shown }
     return shown + [Matter(kind: "noHost", subject: .queue, fact: "and more", command: "baton queue")]
+  }
+
+  private static func waiting(_ count: Int) -> String {
+    "\(counted(count, "request")) \(count == 1 ? "waits" : "wait")"
   }
 
   private var gone: [Matter] {
@@ -116,6 +163,18 @@ package struct FleetStatus: Sendable {
         kind: "hostsGone", subject: .hosts,
         fact: "\(counted(count, "host")) \(count == 1 ? "is" : "are") gone (\(names))",
         command: "baton hosts \(first.rawValue.onOneLine)")
+    ]
+  }
+
+  /// All hosts that would take work were drained by operators, and requests wait.
+  private var drained: [Matter] {
+    let (draining, waiting) = (hosts.states[.draining] ?? 0, counts[.ready] ?? 0)
+    guard hosts.states[.ready] ?? 0 == 0, draining > 0, waiting > 0 else { return [] }
+    return [
+      Matter(
+        kind: "allDraining", subject: .hosts,
+        fact: "no host takes work, because \(counted(draining, "host")) \(draining == 1 ? "is" : "are") draining, and "
+          + Self.waiting(waiting), command: "baton undrain HOST")
     ]
   }
 

@@ -14,7 +14,8 @@ extension JSONValue {
       "definition": JSONValue(one.pattern.rawValue), "priority": JSONValue(one.priority.name),
       "countsAs": JSONValue(one.countsAs?.name), "recentUse": .bool(one.hasRecentUse), "ready": JSONValue(one.ready),
       "isMore": .bool(one.ready > Verbs.countLimit), "oldestAt": JSONValue(one.oldest),
-      "obstacle": JSONValue(one.obstacle), "obstacleHosts": JSONValue(one.obstacleHosts),
+      "keepsEarlier": .bool(one.keepsEarlier), "obstacle": JSONValue(one.obstacle),
+      "obstacleHosts": JSONValue(one.obstacleHosts),
       "next": .array(
         one.next.map { next in
           [

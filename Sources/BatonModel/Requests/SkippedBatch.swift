@@ -7,4 +7,7 @@ package enum SkippedBatch: Hashable, Sendable {
   case nextBatch
   /// The batch at which the shard with this number stands. The shard must have failed.
   case nextBatchOfShard(Int)
+
+  /// Whether a batch is skipped.
+  package var skips: Bool { self != .nothing }
 }

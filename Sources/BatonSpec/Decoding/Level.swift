@@ -56,8 +56,9 @@ enum Level: String, CaseIterable {
   /// it, or the list of keys.
   /// - Parameter listsKeys: whether to list all keys of the level if no other advice is found.
   func advice(for unknown: String, listsKeys: Bool) -> String {
-    let elsewhere = Self.allCases.filter { $0.keys.contains(unknown) }
-    if let level = elsewhere.first {
+    // Items have one of four forms, and a key such as `count` is rather another word for one of them than misplaced.
+    let elsewhere = self == .items ? nil : Self.allCases.first { $0.keys.contains(unknown) }
+    if let level = elsewhere {
       return level == .definition ? "; it belongs at the top level" : "; it belongs in '\(level.rawValue)'"
     }
     if let nearest = Suggestion.nearest(to: unknown, among: keys) { return ", did you mean \(quoted(nearest))?" }

@@ -85,6 +85,48 @@ import Testing
     #expect(await world.ask("POST /requests/cancel", form: tooMany + "&count=101").status == 400)
   }
 
+  @Test func `a request that keeps an earlier definition can be given the one that is applied`() async {
+    let world = Self.filled()
+    world.coordinator.state.withLock { state in
+      state.details = [RequestDetails(record: .ready, launches: [], events: [])]
+      var definition = Definition(pattern: IdentifierPattern(RequestRecord.ready.identifier), kind: .processing)
+      definition.batchSize = 7
+      state.reports = [DefinitionReport(definition: definition, appliedAt: now)]
+    }
+    await world.signIn()
+    let path = "/requests/\(RequestRecord.ready.identifier)/\(RequestRecord.ready.number)"
+    for page in [path, path + "/why"] {
+      #expect(await world.ask("GET \(page)").text.contains("href=\"\(path)/redefine\""), "\(page)")
+    }
+    #expect(await world.ask("GET \(path)/redefine").status == 200)
+    #expect(await world.ask("POST \(path)/redefine", form: "").status == 303)
+    #expect(world.coordinator.calls.contains { $0.hasPrefix("redefine") }, "\(world.coordinator.calls)")
+    world.coordinator.state.withLock { $0.isApplied = true }
+    #expect(!(await world.ask("GET \(path)").text.contains("/redefine")))
+    #expect(await world.ask("GET \(path)/redefine").status == 409, "it has the definition already")
+  }
+
+  @Test func `a definition that no host can run now says what keeps it from the hosts`() async {
+    let world = Self.filled()
+    world.coordinator.state.withLock { state in
+      let obstacles = [AbleHosts.Obstacle(code: "noHostHasGPU", hosts: nil), .init(code: "slotsInUse", hosts: 2)]
+      state.able = AbleHosts.Count(now: 0, ever: 0, obstacles: obstacles)
+    }
+    await world.signIn()
+    let yaml = "identifier%3A+com.example.new%0Akind%3A+continued%0Awork%3A+%7Bcommand%3A+%5Btrue%5D%7D"
+    let told = await world.ask("POST /definitions/check", form: "yaml=\(yaml)")
+    #expect(told.text.contains("noHostHasGPU") && told.text.contains("slotsInUse</a> on 2 hosts"), "\(told.text)")
+  }
+
+  @Test func `a mistake is shown below the two lines before it, with their numbers`() async {
+    let world = Self.filled()
+    await world.signIn()
+    let yaml = "identifier%3A+com.example.new%0Akind%3A+continued%0Awrok%3A+1"
+    let told = await world.ask("POST /definitions/check", form: "yaml=\(yaml)")
+    let expected = "   1 │ identifier: com.example.new\n   2 │ kind: continued\n   3 │ wrok: 1\n     │ ^"
+    #expect(told.text.contains(expected), "\(told.text)")
+  }
+
   @Test func `a coordinator that does not answer has a page that says so`() async {
     let world = ConsoleWorld { state in
       state.failing["standing"] = CoordinatorUnreachable("no coordinator answers")
