@@ -26,6 +26,9 @@ CONTRACT_LOG := $(CURDIR)/results/contract.log
 # The build folder of the planted bugs, which other builds do not share, and the copy of the tree that has them.
 PLANTED ?= .build/plants
 
+# Notes that a stage begins, so that .ci/run can say how long each one took.
+stage = @mkdir -p results && echo "$$(date +%s) $(1)" >> results/stages
+
 # All hand-written Swift files, for swift-format. Generated code is left as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
@@ -43,21 +46,29 @@ demo: release
 # On PostgreSQL without the attacks on the programs, which read and edit the store in its file.
 ## test: builds, runs every test (end to end and the demo on PostgreSQL too), and the quick faults on real binaries
 test: release
+	$(call stage,set-up of the tests)
 	Scripts/setup sink faults postgres
 	Scripts/setup-sink
+	$(call stage,build for the tests)
+	Scripts/run-tests --build
 	mkdir -p $(dir $(CONTRACT_LOG)) && rm -f $(CONTRACT_LOG)
-	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres Scripts/run-tests --skip '$(APART)'
+	$(call stage,main tests)
+	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres Scripts/run-tests --skip-build --skip '$(APART)'
+	$(call stage,tests with real programs)
 	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/run-tests --skip-build --filter '$(APART)'
+	$(call stage,tests on PostgreSQL)
 	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/run-tests --skip-build --filter EndToEndTests \
 	  --skip AttackTests
 	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/demo
 	Scripts/with-postgres --tls Scripts/run-tests --skip-build --filter PostgresTLSTests
 	Scripts/check-contract --ran $(CONTRACT_LOG)
+	$(call stage,faults)
 	Tests/Faults/faults --tier quick --seed $(SEED) $(if $(STRICT),--strict)
 
 # After `test`, with whose build it shares all but the package itself.
 ## outside: builds a package outside of this repository that uses the products, and runs its program and its test
 outside:
+	$(call stage,outside)
 	Scripts/check-outside
 
 ## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
@@ -72,6 +83,7 @@ check: lint imports checks contract deploy test api console pages bench-small ou
 
 ## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:
+	$(call stage,lint)
 	Scripts/setup
 	tree=$$(mktemp -d) && Scripts/plant $$tree && rm -rf $$tree
 	$(SOURCES) | xargs -0 $(SWIFT) format lint --strict --parallel --configuration .swift-format
@@ -83,11 +95,13 @@ imports:
 
 ## deploy: fails if Prometheus would refuse the rules, the dashboard or the metrics of Deploy/
 deploy:
+	$(call stage,deploy)
 	Scripts/setup deploy
 	Scripts/check-deploy
 
 ## checks: breaks what the checks look at, and fails if a check does not notice it
 checks:
+	$(call stage,checks)
 	Scripts/check-checks
 
 ## contract: fails if a promise or an attack has no test, or if their pages are old (Scripts/check-contract --write)
@@ -96,18 +110,21 @@ contract:
 
 ## api: fails if the HTTP API and its description (Documentation/openapi.yaml) differ; makes thousands of calls
 api: release
+	$(call stage,api)
 	Scripts/setup api
 	Scripts/setup-api
 	Scripts/check-api $(RELEASE)
 
 ## console: uses the web console in a real browser: every page in every view, by keyboard, live, and with attacks
 console: release
+	$(call stage,console)
 	Scripts/setup console
 	Scripts/setup-console
 	Scripts/check-console $(RELEASE) --shots results/console
 
 ## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
 pages: release
+	$(call stage,pages)
 	Scripts/check-pages $(RELEASE)
 
 ## format: brings every Swift file into shape
@@ -121,6 +138,7 @@ build:
 
 ## release: builds the programs for installation, in .build/release
 release:
+	$(call stage,release build)
 	Scripts/setup
 	$(SWIFT) build $(RELEASE_FLAGS)
 
@@ -143,6 +161,7 @@ bench-postgres: release
 
 ## bench-small: runs B1, B3 and B4 briefly on release binaries; the figures are printed and not checked
 bench-small: release
+	$(call stage,bench-small)
 	$(RELEASE)/baton-benchmarks --small B1 B3 B4
 
 ## simulate: runs both cores and the real SQL in SEEDS=n simulated fleets; SEED=n is the first seed
