@@ -75,16 +75,33 @@ enum SelectedRequests {
       })
   }
 
-  /// The requests in the order of their names. They are asked for at the same time.
+  /// The newest requests of an identifier that are listed at once.
+  private static let listed = 50
+
+  /// The requests in the order of their names. A list of each identifier has nearly all of them, and costs the
+  /// coordinator less than the details of each request.
   private static func records(
     named names: [(JobIdentifier, Int)], _ api: any OperatorAPI
   ) async throws -> [RequestRecord] {
-    try await withThrowingTaskGroup(of: (Int, RequestRecord).self) { group in
-      for (index, (identifier, number)) in names.enumerated() {
-        group.addTask { (index, try await api.details(identifier, number: number).record) }
+    let identifiers = Set(names.map(\.0))
+    let found = try await withThrowingTaskGroup(of: [RequestRecord].self) { group in
+      for identifier in identifiers {
+        let filter = RequestFilter(pattern: IdentifierPattern(identifier), isNewestFirst: true)
+        group.addTask { try await api.requests(filter, after: nil, limit: listed) }
       }
-      return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+      return try await group.reduce(into: [JobIdentifier: [Int: RequestRecord]]()) { known, page in
+        for record in page { known[record.identifier, default: [:]][record.number] = record }
+      }
     }
+    var records: [RequestRecord] = []
+    for (identifier, number) in names {
+      if let record = found[identifier]?[number] {
+        records.append(record)
+      } else {
+        records.append(try await api.details(identifier, number: number).record)
+      }
+    }
+    return records
   }
 
   /// The requests that were selected, as `IDENTIFIER#NUMBER`.
