@@ -4866,6 +4866,9 @@ package nonisolated struct Baton_V1_QueueReply: Sendable {
 
     package var next: [Baton_V1_QueueReply.Next] = []
 
+    /// Whether its requests keep an earlier definition than the one that is applied now.
+    package var keepsEarlier: Bool = false
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
@@ -4903,6 +4906,30 @@ package nonisolated struct Baton_V1_AbleHostsReply: Sendable {
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
+  package nonisolated struct Obstacle: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var code: String = String()
+
+    /// On how many hosts it stands; not set for an obstacle of the fleet.
+    package var hosts: Int64 {
+      get {_hosts ?? 0}
+      set {_hosts = newValue}
+    }
+    /// Returns true if `hosts` has been explicitly set.
+    package var hasHosts: Bool {self._hosts != nil}
+    /// Clears the value of `hosts`. Subsequent reads from it will return its default value.
+    package mutating func clearHosts() {self._hosts = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _hosts: Int64? = nil
+  }
+
   package nonisolated struct Able: Sendable {
     // SwiftProtobuf.Message conformance is added in an extension below. See the
     // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -4912,6 +4939,9 @@ package nonisolated struct Baton_V1_AbleHostsReply: Sendable {
 
     /// Hosts that could take it some time, as they are configured.
     package var ever: Int64 = 0
+
+    /// What keeps it from hosts now: what stands on most hosts first, at most three.
+    package var obstacles: [Baton_V1_AbleHostsReply.Obstacle] = []
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -12704,7 +12734,7 @@ nonisolated extension Baton_V1_QueueReply.Next: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Baton_V1_QueueReply.Class: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_QueueReply.protoMessageName + ".Class"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}priority\0\u{3}counts_as\0\u{3}has_recent_use\0\u{1}ready\0\u{1}oldest\0\u{1}obstacle\0\u{3}obstacle_hosts\0\u{1}next\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}priority\0\u{3}counts_as\0\u{3}has_recent_use\0\u{1}ready\0\u{1}oldest\0\u{1}obstacle\0\u{3}obstacle_hosts\0\u{1}next\0\u{3}keeps_earlier\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -12721,6 +12751,7 @@ nonisolated extension Baton_V1_QueueReply.Class: SwiftProtobuf.Message, SwiftPro
       case 7: try { try decoder.decodeSingularStringField(value: &self._obstacle) }()
       case 8: try { try decoder.decodeSingularInt64Field(value: &self._obstacleHosts) }()
       case 9: try { try decoder.decodeRepeatedMessageField(value: &self.next) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.keepsEarlier) }()
       default: break
       }
     }
@@ -12758,6 +12789,9 @@ nonisolated extension Baton_V1_QueueReply.Class: SwiftProtobuf.Message, SwiftPro
     if !self.next.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.next, fieldNumber: 9)
     }
+    if self.keepsEarlier != false {
+      try visitor.visitSingularBoolField(value: self.keepsEarlier, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -12771,6 +12805,7 @@ nonisolated extension Baton_V1_QueueReply.Class: SwiftProtobuf.Message, SwiftPro
     if lhs._obstacle != rhs._obstacle {return false}
     if lhs._obstacleHosts != rhs._obstacleHosts {return false}
     if lhs.next != rhs.next {return false}
+    if lhs.keepsEarlier != rhs.keepsEarlier {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -12841,9 +12876,48 @@ nonisolated extension Baton_V1_AbleHostsReply: SwiftProtobuf.Message, SwiftProto
   }
 }
 
+nonisolated extension Baton_V1_AbleHostsReply.Obstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_AbleHostsReply.protoMessageName + ".Obstacle"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}hosts\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.code) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._hosts) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.code.isEmpty {
+      try visitor.visitSingularStringField(value: self.code, fieldNumber: 1)
+    }
+    try { if let v = self._hosts {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AbleHostsReply.Obstacle, rhs: Baton_V1_AbleHostsReply.Obstacle) -> Bool {
+    if lhs.code != rhs.code {return false}
+    if lhs._hosts != rhs._hosts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Baton_V1_AbleHostsReply.Able: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_AbleHostsReply.protoMessageName + ".Able"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}now\0\u{1}ever\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}now\0\u{1}ever\0\u{1}obstacles\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -12853,6 +12927,7 @@ nonisolated extension Baton_V1_AbleHostsReply.Able: SwiftProtobuf.Message, Swift
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularInt64Field(value: &self.now) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.ever) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.obstacles) }()
       default: break
       }
     }
@@ -12865,12 +12940,16 @@ nonisolated extension Baton_V1_AbleHostsReply.Able: SwiftProtobuf.Message, Swift
     if self.ever != 0 {
       try visitor.visitSingularInt64Field(value: self.ever, fieldNumber: 2)
     }
+    if !self.obstacles.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.obstacles, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_AbleHostsReply.Able, rhs: Baton_V1_AbleHostsReply.Able) -> Bool {
     if lhs.now != rhs.now {return false}
     if lhs.ever != rhs.ever {return false}
+    if lhs.obstacles != rhs.obstacles {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
