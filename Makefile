@@ -134,7 +134,8 @@ format:
 ## build: builds everything for debugging, including the tests
 build:
 	Scripts/setup
-	$(SWIFT) build --build-tests
+	$(SWIFT) build
+	Scripts/run-tests --build
 
 ## release: builds the programs for installation, in .build/release
 release:
@@ -178,7 +179,7 @@ plants:
 ## plants-in-tests: builds the tests of a copy with planted bugs, and runs for each bug the test that has to find it
 plants-in-tests:
 	Scripts/plant $(PLANTED)/tree
-	$(SWIFT) build --build-tests --package-path $(PLANTED)/tree --scratch-path $(PLANTED)
+	Scripts/run-tests --build --package-path $(PLANTED)/tree --scratch-path $(PLANTED)
 	Scripts/plants-in-tests $(PLANTED)/debug/batonPackageTests.xctest
 
 ## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it
