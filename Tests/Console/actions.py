@@ -40,7 +40,7 @@ def host(bench, name):
     return next((it for it in bench.fleet.json("hosts") if it["name"] == name), None)
 
 
-@check("actions", "those of a request: priority, start now, stop now, poke, cancel, retry")
+@check("actions", "those of a request: new definition, priority, start now, stop now, poke, cancel, retry")
 def requests(bench):
     # A host that was restarted has external power again, and runs what waited for it.
     for name in ("anna", "ben"):
@@ -58,6 +58,9 @@ def requests(bench):
     act(page, "/definitions/com.example.poked/submit?poke=5", {"payload": '{"from": "a browser"}'})
     pokes = request(bench, "poked")["pokes"]
     expect(pokes[-1]["principal"] and len(pokes) > 1, f"the poke did not join the request: {pokes}")
+    act(page, f"{R}.scheduled/1/redefine")
+    expect(request(bench, "scheduled")["title"] == "Is not due for two days", "the request keeps its old definition")
+    expect(page.locator("a:has-text('Use the new definition')").count() == 0, "it can be given its definition again")
     act(page, f"{R}.waiting.142/1/cancel")
     expect(request(bench, "waiting.142")["state"] == "cancelled", "the request was not cancelled")
     act(page, f"{R}.broken.3/1/retry", {"skip": True})

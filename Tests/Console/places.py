@@ -50,6 +50,7 @@ _many = urllib.parse.urlencode([("id", name) for name in _waiting])
 ACTIONS = {
     f"{R}.counting/1/cancel": {},
     f"{R}.broken.1/1/retry": {},
+    f"{R}.scheduled/1/redefine": {},
     f"{R}.waiting.1/1/priority": {"priority": "background"},
     f"{R}.waiting.1/1/simulate-launch": {},
     f"{R}.counting/1/simulate-expire": {"reason": "powerLost"},

@@ -149,7 +149,9 @@ def submit(fleet):
         fleet.run("poke", "com.example.poked", "--payload", PAYLOAD)
     fleet.run("evict", "com.example.scheduled", "--host", "ben")
     (fleet.folder / "again.yaml").write_text(
-        "identifier: com.example.repeating\nkind: refresh\nrepeat: {every: 2h}\nwork: {command: ['true']}\n")
+        "identifier: com.example.repeating\nkind: refresh\nrepeat: {every: 2h}\nwork: {command: ['true']}\n---\n"
+        "identifier: com.example.scheduled\nkind: processing\ntitle: Is not due for two days\n"
+        "earliestBeginDate: 48h\nwork: {command: ['true']}\n")
     fleet.run("apply", "again.yaml")
 
 
