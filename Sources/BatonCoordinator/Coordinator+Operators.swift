@@ -54,8 +54,9 @@ extension Coordinator {
     return "there is no job '\(identifier)'" + (nearest.map { ", did you mean '\($0)'?" } ?? ": look at 'baton list'")
   }
 
-  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
-    try await withUpdates(store.requests(filter, after: after, limit: limit))
+  package func page(of filter: RequestFilter, after: RequestID?, limit: Int) async throws -> ListedRequests {
+    let page = try await store.page(of: filter, after: after, limit: limit)
+    return ListedRequests(records: try await withUpdates(page.records), next: page.next)
   }
 
   func withUpdates(_ record: RequestRecord) async throws -> RequestRecord { try await withUpdates([record])[0] }

@@ -358,11 +358,14 @@ package protocol Store: PeopleStore, SpanStore {
   func waiting(_ identifier: JobIdentifier) async throws -> RequestRecord?
   /// The highest number below `number` of a request of the identifier that has output; `nil` if there is none.
   func lastOutput(of identifier: JobIdentifier, before number: Int) async throws -> Int?
-  /// The requests that match the filter, in the order of their ids, at most `limit`. The records contain no cursor and
-  /// no payload.
-  /// - Parameter after: lists only requests with a higher id; `nil` begins with the first one.
+  /// A page of the requests that match the filter, at most `limit`. The records contain no cursor and no payload.
+  /// - Parameters:
+  ///   - after: the `next` of the page before, or its last request; `nil` begins with the first one.
+  ///   - window: how many requests are looked at if the list is narrowed by kind or submitter.
   /// - Throws: `.overloaded` while half of the write queue is full.
-  func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
+  func page(
+    of filter: RequestFilter, after: RequestID?, limit: Int, window: Int
+  ) async throws -> ListedRequests
   /// The shards of a request, in their order, at most `limit`; empty if it was not divided.
   /// - Parameter after: lists only shards with a higher number; `nil` begins with the first one.
   func shards(of request: RequestID, after: Int?, limit: Int) async throws -> [ShardRecord]

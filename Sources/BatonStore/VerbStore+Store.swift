@@ -366,9 +366,11 @@ extension VerbStore {
   package func lastOutput(of identifier: JobIdentifier, before number: Int) async throws -> Int? {
     try await read { try $0.lastOutput(of: identifier, before: number) }
   }
-  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+  package func page(
+    of filter: RequestFilter, after: RequestID?, limit: Int, window: Int
+  ) async throws -> ListedRequests {
     try shedLists()
-    return try await read { try $0.requests(filter, after: after, limit: limit) }
+    return try await read { try $0.page(of: filter, after: after, limit: limit, window: window) }
   }
   package func launches(of request: RequestID) async throws -> [LaunchRecord] {
     try await read { try $0.launches(of: request) }

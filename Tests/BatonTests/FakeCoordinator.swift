@@ -137,7 +137,7 @@ final class FakeCoordinator: OperatorAPI {
     return state.withLock { $0.standing }
   }
 
-  func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+  func page(of filter: RequestFilter, after: RequestID?, limit: Int) async throws -> ListedRequests {
     try call("requests after \(after?.rawValue ?? 0) limit \(limit)")
     let all = state.withLock { state in
       state.requests.map { record in
@@ -147,12 +147,14 @@ final class FakeCoordinator: OperatorAPI {
       }
     }
     let position = after.flatMap { id in all.first { $0.id == id } }
-    return Array(
-      all.filter { record in
+    return ListedRequests(
+      first: limit,
+      of: all.filter { record in
         (filter.states.isEmpty || filter.states.contains(record.state))
           && filter.host.map { $0 == record.host } ?? true && filter.pattern?.matches(record.identifier) ?? true
+          && filter.kind.map { $0 == record.kind } ?? true && filter.submitter.map { $0 == record.principal } ?? true
           && position.map { filter.order.precedes($0, record) } ?? true
-      }.sorted(by: filter.order.precedes).prefix(limit))
+      }.sorted(by: filter.order.precedes))
   }
 
   func watch(

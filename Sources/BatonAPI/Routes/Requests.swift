@@ -12,7 +12,7 @@ extension Route {
     [
       Route(
         .get, "/v1/requests", .method("List"),
-        query: ["pattern", "state", "host", "since", "order", "obstacles", "after", "limit"], list)
+        query: ["pattern", "state", "host", "kind", "by", "since", "order", "obstacles", "after", "limit"], list)
     ] + ofRequest(.get, "", "Show", show)
     + ofRequest(.get, "/shards", "Shards", query: ["after", "limit"], shards)
     + ofRequest(.get, "/explain", "Explain", explain) + ofRequest(.get, "/trace", "Trace", query: ["format"], trace)
@@ -38,6 +38,8 @@ extension Route {
       states: states.reduce(into: []) { $0.formUnion($1) },
       pattern: try query.text("pattern").map { text throws(HTTPFailure) in try Call.pattern(text) },
       host: try query.text("host").map { text throws(HTTPFailure) in try Call.host(text) },
+      kind: try query.word("kind", JobKind.self),
+      submitter: try query.text("by").map { text throws(HTTPFailure) in try Call.name(text) },
       isNewestFirst: (try query.word("order", Order.self) ?? .newest) == .newest)
     let since = try query.since("since", now: call.now)
     guard since == nil || filter.isNewestFirst else {
@@ -47,14 +49,14 @@ extension Route {
     let after = try query.number("after", in: 1...Int.max).map { RequestID(Int64($0)) }
     let explains = try query.truth("obstacles")
     let (found, obstacles) = try await call.run { api in
-      let all = try await api.requests(filter, after: after, limit: limit + 1)
-      let recent = since.map { since in Array(all.prefix { $0.time(in: filter.order) ?? since >= since }) } ?? all
+      let found = try await api.page(of: filter, after: after, limit: limit).since(since, in: filter.order)
       var lookup = ObstacleLookup()
-      return (recent, explains ? try await lookup.obstacles(of: Array(recent.prefix(limit)), api) : [:])
+      return (found, explains ? try await lookup.obstacles(of: found.records, api) : [:])
     }
-    let page = Page(
-      found, limit: limit, json: { JSONValue($0, obstacle: obstacles[$0.id]) },
-      position: { .string(String($0.id.rawValue)) })
+    let position = { (id: RequestID) in JSONValue.string(String(id.rawValue)) }
+    var page = Page(
+      found.records, limit: limit, json: { JSONValue($0, obstacle: obstacles[$0.id]) }, position: { position($0.id) })
+    page.goOn(after: found.next.map(position))
     return Answer(page.json("requests"))
   }
 
@@ -104,11 +106,6 @@ extension Route {
     if format == .otlp { return Answer(body: .bytes(Array((trace.exportable.json + "\n").utf8), type: Answer.json)) }
     return Answer(JSONValue(trace.name(orElse: identifier, number: number), trace, link: nil))
   }
-}
-
-extension RequestRecord {
-  /// The time by which a list of this order is sorted; `nil` if the request has none.
-  package func time(in order: ListOrder) -> Timestamp? { order == .endedLast ? endedAt : submittedAt }
 }
 
 extension RequestState {

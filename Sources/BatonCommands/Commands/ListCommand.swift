@@ -23,6 +23,7 @@ struct ListCommand: AsyncParsableCommand, Sendable {
         baton list --state failed --since 12h
         baton list --state ready --sort oldest --limit 10
         baton list --state running --host alpha
+        baton list --by ana --kind processing
         baton list 'com.example.photos.*' --all
         baton list --state failed -o jsonl | jq -r .identifier
       """)
@@ -43,6 +44,13 @@ struct ListCommand: AsyncParsableCommand, Sendable {
       "Only requests that run on this host, or ran there last. A request runs where a shard of it runs.",
       valueName: "name"), completion: .hosts)
   var host: String?
+
+  @Option(
+    help: ArgumentHelp("Only requests of this kind: refresh, processing or continued.", valueName: "kind"),
+    completion: .list(JobKind.allCases.map(\.rawValue)), transform: Arguments.kind)
+  var kind: JobKind?
+
+  @Option(help: ArgumentHelp("Only requests that this principal has submitted.", valueName: "name")) var by: String?
 
   @Flag(help: "Also the requests that have ended.") var all = false
 
@@ -88,7 +96,8 @@ struct ListCommand: AsyncParsableCommand, Sendable {
     let isWhole = all || last != nil || since != nil
     let states = named.isEmpty && !isWhole ? Set(RequestState.allCases.filter { !$0.isEnded }) : named
     let filter = RequestFilter(
-      states: states, pattern: pattern, host: host.map { HostName($0) }, isNewestFirst: sort == .newest)
+      states: states, pattern: pattern, host: host.map { HostName($0) }, kind: kind, submitter: by,
+      isNewestFirst: sort == .newest)
     return ListQuery(filter: filter, since: since, limit: last ?? limit ?? .max, hidesEnded: named.isEmpty && !isWhole)
   }
 
@@ -100,11 +109,11 @@ struct ListCommand: AsyncParsableCommand, Sendable {
     var after: RequestID?
     while listing.count < query.limit {
       let size = min(RequestListing.pageSize, query.limit - listing.count)
-      let all = try await api.requests(query.filter, after: after, limit: size)
-      let page = query.recent(all)
-      listing.page(page, obstacles: try await lookup.obstacles(of: page, api))
-      guard page.count == size, let last = page.last else { break }
-      after = last.id
+      let page = try await api.page(of: query.filter, after: after, limit: size)
+        .since(query.since, in: query.filter.order)
+      listing.page(page.records, obstacles: try await lookup.obstacles(of: page.records, api))
+      guard let next = page.next else { break }
+      after = next
     }
     listing.finish(nothing: query.hidesEnded ? "no unfinished requests; --all lists those that have ended" : nil)
   }
@@ -120,11 +129,4 @@ private struct ListQuery: Sendable {
   var limit: Int
   /// Whether the list leaves out ended requests because nothing was said about them.
   var hidesEnded: Bool
-
-  /// The requests of a page that are new enough. The page is in the order of the list, so what follows the first one
-  /// that is too old is older still.
-  func recent(_ page: [RequestRecord]) -> [RequestRecord] {
-    guard let since else { return page }
-    return Array(page.prefix { (filter.order == .endedLast ? $0.endedAt ?? since : $0.submittedAt) >= since })
-  }
 }

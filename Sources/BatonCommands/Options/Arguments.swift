@@ -46,5 +46,12 @@ enum Arguments {
     }
   }
 
+  static func kind(_ text: String) throws -> JobKind {
+    guard let kind = JobKind(rawValue: text) else {
+      throw ValidationError("It must be one of \(JobKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    }
+    return kind
+  }
+
   static let stateNames = RequestState.allCases.map(\.rawValue) + ["pending", "unfinished", "ended"]
 }

@@ -8,7 +8,7 @@ import HTTPTypes
 extension Console {
   var requestRoutes: [Route] {
     [
-      page("/requests", "List", query: ["state", "id", "host", "since", "after"]) { visit in
+      page("/requests", "List", query: ["state", "id", "host", "kind", "by", "since", "after"]) { visit in
         let list = try RequestList(visit)
         return Page(
           title: "Requests", section: .requests, topics: [.requests], main: try await list.main(visit))
@@ -46,22 +46,25 @@ private struct RequestList: Sendable {
     filter = RequestFilter(
       states: try states.map { text throws(HTTPFailure) in try RequestState.named(text) } ?? [],
       pattern: try text.map { text throws(HTTPFailure) in try Call.pattern(text) },
-      host: try host.map { text throws(HTTPFailure) in try Call.host(text) }, isNewestFirst: true)
+      host: try host.map { text throws(HTTPFailure) in try Call.host(text) },
+      kind: try query.withoutEmptyValues.word("kind", JobKind.self),
+      submitter: try query.withoutEmptyValues.text("by").map { text throws(HTTPFailure) in try Call.name(text) },
+      isNewestFirst: true)
   }
 
   func main(_ visit: Visit) async throws -> HTML {
     let (found, obstacles) = try await visit.run { api in
-      let all = try await api.requests(filter, after: after, limit: Self.limit + 1)
-      let recent = since.map { since in Array(all.prefix { $0.time(in: filter.order) ?? since >= since }) } ?? all
+      let found = try await api.page(of: filter, after: after, limit: Self.limit).since(since, in: filter.order)
       var lookup = ObstacleLookup()
-      return (recent, try await lookup.obstacles(of: Array(recent.prefix(Self.limit)), api))
+      return (found, try await lookup.obstacles(of: found.records, api))
     }
-    let rows = found.prefix(Self.limit)
+    let isShort = found.next != nil && found.records.count < Self.limit
+    let part: HTML = isShort ? "<p>Only a part of the requests was looked at. Older ones may match too.</p>" : ""
     return """
       <h1>Requests</h1>
       \(form)
-      \(rows.isEmpty ? empty : table(Array(rows), obstacles, visit))
-      \(found.count > Self.limit, next(rows.last))
+      \(found.records.isEmpty ? isShort ? "" : empty : table(found.records, obstacles, visit))
+      \(part)\(found.next.map(next))
       """
   }
 
@@ -71,18 +74,27 @@ private struct RequestList: Sendable {
       let isChosen: HTML = choice == states ?? "" ? " selected" : ""
       return "<option value=\"\(choice)\"\(isChosen)>\(choice.isEmpty ? "any state" : choice)</option>"
     }
+    let kinds = [nil] + JobKind.allCases.map(Optional.some)
+    let kindOptions = kinds.map { kind -> HTML in
+      let isChosen: HTML = kind == filter.kind ? " selected" : ""
+      return "<option value=\"\(kind?.rawValue ?? "")\"\(isChosen)>\(kind?.rawValue ?? "any kind")</option>"
+    }
     return """
       <form class="filters" action="/requests">
       <label>State <select name="state">\(options)</select></label>
       <label>Identifier <input name="id" value="\(text ?? "")" placeholder="com.example.*" autocomplete="off"></label>
       <label>Host <input name="host" value="\(filter.host?.rawValue ?? "")" autocomplete="off"></label>
+      <label>Kind <select name="kind">\(kindOptions)</select></label>
+      <label>By <input name="by" value="\(filter.submitter ?? "")" maxlength="255" autocomplete="off"></label>
       <label>Since <input name="since" value="\(sinceText ?? "")" placeholder="2h" size="8" autocomplete="off"></label>
       <button>Filter</button> <a href="/requests">Clear</a>
       </form>
       """
   }
 
-  private var isFiltered: Bool { filter.pattern != nil || !filter.states.isEmpty || filter.host != nil || since != nil }
+  private var isFiltered: Bool {
+    filter.pattern != nil || !filter.states.isEmpty || filter.host != nil || since != nil || filter.isNarrowed
+  }
 
   private var empty: HTML {
     if after != nil { return Parts.empty("<p>There are no more requests. <a href=\"/requests\">To the newest</a></p>") }
@@ -113,7 +125,7 @@ private struct RequestList: Sendable {
         \(!record.titles.isEmpty, "<br><small>\(record.titles)</small>")</td>\
         <td>\(Parts.state(record.state))</td><td>\(standing(record, obstacles[record.id], visit.now))</td>\
         <td>\(record.host.map { Parts.host($0) })</td><td>\(RequestParts.progress(record))</td>\
-        <td>\(Parts.time(record.endedAt ?? record.submittedAt, visit.now))</td><td>\(record.principal)</td></tr>
+        <td>\(Parts.time(record.endedAt ?? record.submittedAt, visit.now))</td><td>\(by(record.principal))</td></tr>
         """
     }
     let columns = ["Request", "State", "Because", "Host", "Progress", "Submitted or ended", "By"]
@@ -141,12 +153,16 @@ private struct RequestList: Sendable {
     }
   }
 
-  private func next(_ last: RequestRecord?) -> HTML {
+  private func by(_ principal: String) -> HTML {
+    principal.isEmpty ? "" : "<a href=\"\(Link("requests", query: [("by", principal)]))\">\(principal)</a>"
+  }
+
+  private func next(_ position: RequestID) -> HTML {
     let link = Link(
       "requests",
       query: [
-        ("state", states), ("id", text), ("host", filter.host?.rawValue), ("since", sinceText),
-        ("after", last.map { "\($0.id.rawValue)" }),
+        ("state", states), ("id", text), ("host", filter.host?.rawValue), ("kind", filter.kind?.rawValue),
+        ("by", filter.submitter), ("since", sinceText), ("after", "\(position.rawValue)"),
       ])
     return "<p><a class=\"button\" rel=\"next\" href=\"\(link)\">Older requests</a></p>"
   }

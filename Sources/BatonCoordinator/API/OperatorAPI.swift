@@ -22,7 +22,9 @@ package protocol OperatorAPI: Sendable {
   ///   - number: the number of the request; nil selects a request with `choice`.
   ///   - choice: which request to select if `number` is nil.
   func details(_ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice) async throws -> RequestDetails
-  func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
+  /// A page of the requests that match a filter, in its order, at most `limit`.
+  /// - Parameter after: the `next` of the page before, or its last request; nil begins with the first one.
+  func page(of filter: RequestFilter, after: RequestID?, limit: Int) async throws -> ListedRequests
   /// Calls `body` with the request now and after every change, until the request has ended.
   func watch(
     _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
@@ -172,6 +174,11 @@ extension OperatorAPI {
   ///   otherwise the last request to end.
   package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
     try await details(identifier, number: number, choosing: .current)
+  }
+
+  /// The requests that match a filter, in its order, at most `limit`, however many pages that takes.
+  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+    try await filter.whole(after: after, limit: limit) { try await page(of: filter, after: $0, limit: $1) }
   }
 }
 

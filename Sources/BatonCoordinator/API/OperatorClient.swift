@@ -105,27 +105,34 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       try await call { [request] in try await operators.show(request, metadata: metadata, options: options) })
   }
 
-  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+  package func page(of filter: RequestFilter, after: RequestID?, limit: Int) async throws -> ListedRequests {
     var request = Baton_V1_ListRequest.with {
       $0.states = filter.states.map(\.rawValue).sorted()
       if let pattern = filter.pattern { $0.pattern = pattern.rawValue }
       if let host = filter.host { $0.host = host.rawValue }
+      if let kind = filter.kind { $0.kind = kind.rawValue }
+      if let submitter = filter.submitter { $0.submitter = submitter }
       if let after { $0.after = after.rawValue }
       $0.limit = Int32(limit)
       $0.newestFirst = filter.isNewestFirst
       $0.takesShortPages = true
     }
     // A page ends early if its requests do not fit into one message.
-    var records: [RequestRecord] = []
-    while true {
+    var page = ListedRequests(records: [])
+    repeat {
       let reply = try await call { [request] in
         try await operators.list(request, metadata: metadata, options: options)
       }
-      records += try reply.requests.map(RequestRecord.init)
-      guard reply.hasMore_p, records.count < limit, let last = records.last else { return records }
-      request.after = last.id.rawValue
-      request.limit = Int32(limit - records.count)
-    }
+      let records = try reply.requests.map(RequestRecord.init)
+      // An earlier version knows no kind and no submitter, and sends all requests.
+      page.records += records.filter { record in
+        filter.kind.map { $0 == record.kind } ?? true && filter.submitter.map { $0 == record.principal } ?? true
+      }
+      page.next = reply.hasNext ? RequestID(reply.next) : reply.hasMore_p ? records.last?.id : nil
+      if let next = page.next { request.after = next.rawValue }
+      request.limit = Int32(limit - page.records.count)
+    } while page.next != nil && page.records.count < limit && !filter.isNarrowed
+    return page
   }
 
   package func watch(

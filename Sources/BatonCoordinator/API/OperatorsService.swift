@@ -114,7 +114,10 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       }
       let filter = RequestFilter(
         states: Set(states), pattern: try request.hasPattern ? IdentifierPattern(wire: request.pattern) : nil,
-        host: try request.hasHost ? HostName.named(request.host) : nil, isNewestFirst: request.newestFirst)
+        host: try request.hasHost ? HostName.named(request.host) : nil,
+        kind: try request.hasKind ? JobKind.named(request.kind) : nil,
+        submitter: request.hasSubmitter ? request.submitter : nil, isNewestFirst: request.newestFirst)
+      try WireLimits.principal.check(filter.submitter?.utf8.count ?? 0)
       let (after, limit) = (request.hasAfter ? RequestID(request.after) : nil, min(max(1, Int(request.limit)), 1000))
       // An older client takes a page with fewer requests than it asked for as the last one.
       guard request.takesShortPages else {
@@ -271,6 +274,13 @@ extension OperatorsService {
         as: request.hasReason ? ExpiryReason.Kind(rawValue: request.reason) : nil
       ).proto
     }
+  }
+}
+
+extension JobKind {
+  static func named(_ text: String) throws(OperatorError) -> JobKind {
+    guard let kind = JobKind(rawValue: text) else { throw .invalid("'\(text.escapedForMessage)' is not a kind") }
+    return kind
   }
 }
 

@@ -186,8 +186,8 @@ struct PermittedAPI: OperatorAPI {
   }
 
   /// A caller with patterns gets only what they cover: one list for each of its patterns, put together.
-  func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
-    guard let limits = caller.limits else { return try await api.requests(filter, after: after, limit: limit) }
+  func page(of filter: RequestFilter, after: RequestID?, limit: Int) async throws -> ListedRequests {
+    guard let limits = caller.limits else { return try await api.page(of: filter, after: after, limit: limit) }
     var found: [RequestID: RequestRecord] = [:]
     for pattern in limits {
       var part = filter
@@ -197,9 +197,9 @@ struct PermittedAPI: OperatorAPI {
       } else {
         part.pattern = pattern
       }
-      for record in try await api.requests(part, after: after, limit: limit) { found[record.id] = record }
+      for record in try await api.requests(part, after: after, limit: limit + 1) { found[record.id] = record }
     }
-    return Array(found.values.sorted(by: filter.order.precedes).prefix(limit))
+    return ListedRequests(first: limit, of: found.values.sorted(by: filter.order.precedes))
   }
 
   func watch(

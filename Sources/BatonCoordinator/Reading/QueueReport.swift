@@ -1,6 +1,7 @@
 package import BatonModel
 package import BatonStore
 import BatonWire
+import Synchronization
 
 /// The classes of ready requests in the order in which they start.
 package struct QueueReport: Hashable, Sendable {

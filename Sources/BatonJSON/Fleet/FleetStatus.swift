@@ -21,7 +21,7 @@ package struct FleetStatus: Sendable {
   /// The first hosts that are gone.
   private var goneHosts: [HostName] = []
   package var counts: [RequestState: Int] = [:]
-  private var failed: [RequestRecord]
+  private var failed: [RequestRecord] = []
   private var oldestReady: RequestRecord?
   /// What waits for a host, in the order of its starts.
   package let queue: QueueReport

@@ -3310,6 +3310,25 @@ package nonisolated struct Baton_V1_ListRequest: Sendable {
   /// than they asked for is the end of the list.
   package var takesShortPages: Bool = false
 
+  package var kind: String {
+    get {_kind ?? String()}
+    set {_kind = newValue}
+  }
+  /// Returns true if `kind` has been explicitly set.
+  package var hasKind: Bool {self._kind != nil}
+  /// Clears the value of `kind`. Subsequent reads from it will return its default value.
+  package mutating func clearKind() {self._kind = nil}
+
+  /// Only requests that this principal has submitted.
+  package var submitter: String {
+    get {_submitter ?? String()}
+    set {_submitter = newValue}
+  }
+  /// Returns true if `submitter` has been explicitly set.
+  package var hasSubmitter: Bool {self._submitter != nil}
+  /// Clears the value of `submitter`. Subsequent reads from it will return its default value.
+  package mutating func clearSubmitter() {self._submitter = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3317,6 +3336,8 @@ package nonisolated struct Baton_V1_ListRequest: Sendable {
   fileprivate var _pattern: String? = nil
   fileprivate var _host: String? = nil
   fileprivate var _after: Int64? = nil
+  fileprivate var _kind: String? = nil
+  fileprivate var _submitter: String? = nil
 }
 
 package nonisolated struct Baton_V1_StandingReply: Sendable {
@@ -3369,9 +3390,22 @@ package nonisolated struct Baton_V1_ListReply: Sendable {
   /// Whether requests may follow, if the client takes short pages: the reply ends after as many as fit into one message.
   package var hasMore_p: Bool = false
 
+  /// Where the next page begins; not set if no page follows. A page by kind or submitter may be short, also empty, and
+  /// yet be followed by others.
+  package var next: Int64 {
+    get {_next ?? 0}
+    set {_next = newValue}
+  }
+  /// Returns true if `next` has been explicitly set.
+  package var hasNext: Bool {self._next != nil}
+  /// Clears the value of `next`. Subsequent reads from it will return its default value.
+  package mutating func clearNext() {self._next = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _next: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_LogsRequest: Sendable {
@@ -10300,7 +10334,7 @@ nonisolated extension Baton_V1_ProgressPoint: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ListRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0\u{3}newest_first\0\u{3}takes_short_pages\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0\u{3}newest_first\0\u{3}takes_short_pages\0\u{1}kind\0\u{1}submitter\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10315,6 +10349,8 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 5: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.newestFirst) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self.takesShortPages) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self._kind) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self._submitter) }()
       default: break
       }
     }
@@ -10346,6 +10382,12 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     if self.takesShortPages != false {
       try visitor.visitSingularBoolField(value: self.takesShortPages, fieldNumber: 7)
     }
+    try { if let v = self._kind {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._submitter {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 9)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -10357,6 +10399,8 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.limit != rhs.limit {return false}
     if lhs.newestFirst != rhs.newestFirst {return false}
     if lhs.takesShortPages != rhs.takesShortPages {return false}
+    if lhs._kind != rhs._kind {return false}
+    if lhs._submitter != rhs._submitter {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -10443,7 +10487,7 @@ nonisolated extension Baton_V1_StandingReply.Eviction: SwiftProtobuf.Message, Sw
 
 nonisolated extension Baton_V1_ListReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ListReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}requests\0\u{3}has_more\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}requests\0\u{3}has_more\0\u{1}next\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10453,24 +10497,33 @@ nonisolated extension Baton_V1_ListReply: SwiftProtobuf.Message, SwiftProtobuf._
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.requests) }()
       case 2: try { try decoder.decodeSingularBoolField(value: &self.hasMore_p) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._next) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.requests.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.requests, fieldNumber: 1)
     }
     if self.hasMore_p != false {
       try visitor.visitSingularBoolField(value: self.hasMore_p, fieldNumber: 2)
     }
+    try { if let v = self._next {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_ListReply, rhs: Baton_V1_ListReply) -> Bool {
     if lhs.requests != rhs.requests {return false}
     if lhs.hasMore_p != rhs.hasMore_p {return false}
+    if lhs._next != rhs._next {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
