@@ -122,6 +122,18 @@ import Testing
     try await expect(source, .endedLast, index)
   }
 
+  @Test(arguments: [
+    (ListOrder.submittedFirst, "r USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+    (.submittedLast, "r USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+    (.endedLast, "request_ended_steady (<expr>>? AND <expr><?)"),
+  ])
+  func aListByKindAndSubmitterReadsAPartOfItsIndex(order: ListOrder, index: String) async throws {
+    for names in [NameRange.Kind.every, .many] {
+      let plan = try await plan(Query.narrowed(names, order))
+      #expect(plan.contains { $0.contains(index) } && !plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    }
+  }
+
   private func expect(_ source: ListSource, _ order: ListOrder, _ index: String) async throws {
     for names in [NameRange.Kind.every, .many] {
       let plan = try await plan(Query.list(source, names, order))

@@ -138,7 +138,7 @@ extension Verbs {
     case .submittedFirst: return ListPosition(id: min(position.id, .max - Int64(window)) + Int64(window))
     case .submittedLast:
       let newest = try prepare(.newestRequest).first { $0.optionalInt64(0) } ?? nil
-      return newest.map { ListPosition(id: max(0, min(position.id, $0 + 1) - Int64(window))) }
+      return newest.map { ListPosition(id: max(0, min(position.id, $0 + 1) - 1 - Int64(window))) }
     case .endedLast:
       return try prepare(.endedBehind).first(position.end, position.id, window - 1) { row in
         ListPosition(id: row.int64(0), end: row.int64(1))
