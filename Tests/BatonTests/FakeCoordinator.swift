@@ -54,6 +54,8 @@ final class FakeCoordinator: OperatorAPI {
     var history = HostHistory()
     var queue = QueueReport(classes: [])
     var pruned = PruneAnswer()
+    /// Where a narrowed list goes on after a page without requests.
+    var goesOn: RequestID?
     /// What `ableHosts` answers for each definition.
     var able = AbleHosts.Count(now: 2, ever: 3)
     var caller = Caller(name: "ana")
@@ -147,6 +149,9 @@ final class FakeCoordinator: OperatorAPI {
       }
     }
     let position = after.flatMap { id in all.first { $0.id == id } }
+    if filter.isNarrowed, after == nil, let next = state.withLock({ $0.goesOn }) {
+      return ListedRequests(records: [], next: next)
+    }
     return ListedRequests(
       first: limit,
       of: all.filter { record in

@@ -5,6 +5,7 @@ import BatonModel
 import BatonStore
 import ContractRows
 import Foundation
+import Synchronization
 import Testing
 
 /// Commands that only read: their tables, their JSON, and the filters that they send.
@@ -90,6 +91,7 @@ import Testing
       ("list-host", ["list", "--host", "beta", "--state", "ended"]),
       ("list-pattern", ["list", "com.example.photos.*"]),
       ("list-limit", ["list", "--limit", "2"]), ("list-all", ["list", "--all"]),
+      ("list-by", ["list", "--all", "--kind", "processing", "--by", "ana"]),
       ("list-oldest", ["list", "--all", "--sort", "oldest"]), ("list-last", ["list", "--last", "3"]),
       ("status", ["status"]), ("status-json", ["status", "-o", "json"]),
       ("show", ["show", "com.example.photos.export.42"]),

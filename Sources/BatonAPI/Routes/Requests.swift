@@ -1,7 +1,7 @@
 package import BatonCoordinator
 import BatonJSON
 package import BatonModel
-package import BatonStore
+import BatonStore
 import BatonTelemetry
 import BatonWire
 import HTTPTypes

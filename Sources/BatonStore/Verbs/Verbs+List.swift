@@ -120,7 +120,7 @@ extension Verbs {
   ) throws -> ListedRequests {
     let limit = min(limit, Int(Int32.max))
     guard filter.isNarrowed else {
-      return ListedRequests(first: limit, of: try requests(filter, after: after, limit: limit + 1))
+      return ListedRequests(first: limit, of: try listed(filter, after: after, limit: limit + 1))
     }
     guard let position = try position(after, in: filter.order) else { return ListedRequests(records: []) }
     let names = try names(of: filter)
@@ -130,6 +130,11 @@ extension Verbs {
     var page = ListedRequests(first: limit, of: found)
     if page.next == nil, let bound { page.next = try next(behind: bound, filter.order) }
     return page
+  }
+
+  /// The requests that match a filter, however many have to be looked at for that.
+  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) throws -> [RequestRecord] {
+    try page(of: filter, after: after, limit: limit, window: .max).records
   }
 
   /// The last place that a page looks at; `nil` if there are no more requests than that.
@@ -170,7 +175,7 @@ extension Verbs {
   }
 
   /// The requests that match a filter without kind and submitter, in its order.
-  private func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) throws -> [RequestRecord] {
+  private func listed(_ filter: RequestFilter, after: RequestID?, limit: Int) throws -> [RequestRecord] {
     guard let position = try position(after, in: filter.order) else { return [] }
     let names = try names(of: filter)
     var found: [RequestRecord] = []

@@ -2,6 +2,7 @@ import BatonModel
 import BatonStore
 import BatonTelemetry
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import BatonAPI
@@ -90,7 +91,7 @@ import Testing
     world.coordinator.state.withLock { state in
       state.details = [RequestDetails(record: .ready, launches: [], events: [])]
       var definition = Definition(pattern: IdentifierPattern(RequestRecord.ready.identifier), kind: .processing)
-      definition.batchSize = 7
+      definition.title = "Another title"
       state.reports = [DefinitionReport(definition: definition, appliedAt: now)]
     }
     await world.signIn()
@@ -106,6 +107,23 @@ import Testing
     #expect(await world.ask("GET \(path)/redefine").status == 409, "it has the definition already")
   }
 
+  @Test func `a list by kind and submitter keeps its filters, and says if it looked at a part only`() async {
+    let world = Self.filled()
+    await world.signIn()
+    let principal = RequestRecord.ready.principal
+    let told = await world.ask("GET /requests?kind=\(RequestRecord.ready.kind.rawValue)&by=\(principal)")
+    #expect(told.text.contains("value=\"\(RequestRecord.ready.kind.rawValue)\" selected"), "\(told.text)")
+    #expect(told.text.contains("name=\"by\" value=\"\(principal)\""))
+    #expect(told.text.contains("href=\"/requests?by=\(principal)\""))
+    let none = await world.ask("GET /requests?by=chloe")
+    #expect(none.text.contains("No request matches") && !none.text.contains("only a part"))
+    world.coordinator.state.withLock { $0.goesOn = RequestID(7) }
+    let part = await world.ask("GET /requests?by=chloe&kind=refresh")
+    #expect(part.text.contains("Only a part of the requests was looked at"), "\(part.text)")
+    #expect(part.text.contains("href=\"/requests?kind=refresh&amp;by=chloe&amp;after=7\""), "\(part.text)")
+    #expect(await world.ask("GET /requests?kind=refesh").status == 400)
+  }
+
   @Test func `a definition that no host can run now says what keeps it from the hosts`() async {
     let world = Self.filled()
     world.coordinator.state.withLock { state in
@@ -113,7 +131,7 @@ import Testing
       state.able = AbleHosts.Count(now: 0, ever: 0, obstacles: obstacles)
     }
     await world.signIn()
-    let yaml = "identifier%3A+com.example.new%0Akind%3A+continued%0Awork%3A+%7Bcommand%3A+%5Btrue%5D%7D"
+    let yaml = "identifier%3A+com.example.new%0Akind%3A+processing%0Awork%3A+%7Bcommand%3A+%5Btrue%5D%7D"
     let told = await world.ask("POST /definitions/check", form: "yaml=\(yaml)")
     #expect(told.text.contains("noHostHasGPU") && told.text.contains("slotsInUse</a> on 2 hosts"), "\(told.text)")
   }
