@@ -115,8 +115,11 @@ import Testing
     let explanation = explain([
       on(Self.a, .hostDraining), on(Self.a, .needsExternalPower), on(Self.b, .hostDraining),
     ])
-    #expect(explanation.advice == "one change starts it: on b: baton undrain b, or start its worker again")
-    #expect(explanation.lines.map(\.remedy).first == "baton undrain a, or start its worker again")
+    #expect(
+      explanation.advice
+        == "one change starts it: on b: baton undrain b; if its worker shuts down, start the worker again")
+    #expect(
+      explanation.lines.map(\.remedy).first == "baton undrain a; if its worker shuts down, start the worker again")
     #expect(explanation.verdict == .waiting && explanation.position == 3)
   }
 
