@@ -7,6 +7,8 @@ RELEASE := .build/release
 RUNTIME = $(shell $(SWIFT)c -print-target-info | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
 RELEASE_FLAGS = -c release $(if $(wildcard $(RUNTIME)_static/linux/libswiftCore.a),--static-swift-stdlib \
 	-Xlinker --no-export-dynamic)
+# What people install.
+PROGRAMS := baton baton-worker baton-exec
 # The seed of the faults. The same seed chooses the same moments for the faults.
 SEED ?= 1
 # Tests that start real servers and binaries. They run in a process of their own, because other tests kill every child
@@ -33,7 +35,7 @@ stage = @mkdir -p results && echo "$$(date +%s) $(1)" >> results/stages
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test outside interop check lint imports checks contract deploy api console pages format build release faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test outside interop check lint imports checks contract deploy api console pages format build release everything faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -45,7 +47,7 @@ demo: release
 
 # On PostgreSQL without the attacks on the programs, which read and edit the store in its file.
 ## test: builds, runs every test (end to end and the demo on PostgreSQL too), and the quick faults on real binaries
-test: release
+test: everything
 	$(call stage,set-up of the tests)
 	Scripts/setup sink faults postgres
 	Scripts/setup-sink
@@ -72,7 +74,7 @@ outside:
 	Scripts/check-outside
 
 ## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
-interop: release
+interop: everything
 	Scripts/setup interop deploy sink
 	Scripts/setup-sink
 	Scripts/interop
@@ -123,7 +125,7 @@ console: release
 	Scripts/check-console $(RELEASE) --shots results/console
 
 ## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
-pages: release
+pages: everything
 	$(call stage,pages)
 	Scripts/check-pages $(RELEASE)
 
@@ -139,34 +141,39 @@ build:
 
 ## release: builds the programs for installation, in .build/release
 release:
+	Scripts/setup
+	for program in $(PROGRAMS); do $(SWIFT) build $(RELEASE_FLAGS) --product $$program || exit 1; done
+
+## everything: builds what `release` builds, and the release programs that test and measure it
+everything:
 	$(call stage,release build)
 	Scripts/setup
 	$(SWIFT) build $(RELEASE_FLAGS)
 
 ## faults: runs the fault table on the real binaries; TIER=quick, full or long, ROWS="..." for some rows, SEED=n
-faults: release
+faults: everything
 	Scripts/setup faults
 	Tests/Faults/faults --tier $(TIER) --seed $(SEED) $(if $(ROWS),--row $(ROWS))
 
 ## bench: runs the benchmarks, prints a table with their limits, draws the pictures of B10; ONLY="B1 B3" for some
-bench: release
+bench: everything
 	Scripts/setup bench
 	rm -rf results/growth
 	$(RELEASE)/baton-benchmarks $(ONLY) --points results/growth
 	Scripts/growth results/growth results/growth.svg
 
 ## bench-postgres: runs B13 to B20 beside a PostgreSQL server of its own, which syncs; ONLY="B13 B16" for some
-bench-postgres: release
+bench-postgres: everything
 	Scripts/setup postgres
 	Scripts/with-postgres --fsync $(RELEASE)/baton-benchmarks $(if $(ONLY),$(ONLY),B13 B14 B15 B16 B17 B18 B19 B20)
 
 ## bench-small: runs B1, B3 and B4 briefly on release binaries; the figures are printed and not checked
-bench-small: release
+bench-small: everything
 	$(call stage,bench-small)
 	$(RELEASE)/baton-benchmarks --small B1 B3 B4
 
 ## simulate: runs both cores and the real SQL in SEEDS=n simulated fleets; SEED=n is the first seed
-simulate: release
+simulate: everything
 	Tests/BatonSimulationTests/same-in-two-processes $(RELEASE)/baton-simulate 160
 	$(RELEASE)/baton-simulate $(SEEDS) $(SEED)
 
@@ -183,7 +190,7 @@ plants-in-tests:
 	Scripts/plants-in-tests $(PLANTED)/debug/batonPackageTests.xctest
 
 ## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it
-fault-plants: release
+fault-plants: everything
 	Scripts/setup faults
 	Tests/Faults/faults --plants --seed $(SEED)
 
