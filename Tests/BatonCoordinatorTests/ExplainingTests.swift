@@ -117,9 +117,9 @@ import Testing
     ])
     #expect(
       explanation.advice
-        == "one change starts it: on b: baton undrain b; if its worker shuts down, start the worker again")
+        == "one change starts it: on b: baton undrain b, or start its worker again if it shuts down")
     #expect(
-      explanation.lines.map(\.remedy).first == "baton undrain a; if its worker shuts down, start the worker again")
+      explanation.lines.map(\.remedy).first == "baton undrain a, or start its worker again if it shuts down")
     #expect(explanation.verdict == .waiting && explanation.position == 3)
   }
 

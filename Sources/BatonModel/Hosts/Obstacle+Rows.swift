@@ -170,7 +170,7 @@ extension Obstacle.Kind {
       Row(
         subject: .host, expiry: .draining,
         meaning: "An operator drains the host, or its worker is shutting down: what runs may finish its batch.",
-        text: "the host is draining", remedy: "baton undrain HOST; if its worker shuts down, start the worker again")
+        text: "the host is draining", remedy: "baton undrain HOST, or start its worker again if it shuts down")
     case .hostPausedByOwner:
       Row(
         subject: .host, expiry: .pausedByOwner, isOnHostClock: true,

@@ -123,16 +123,22 @@ struct FenceTests {
   func anyFolder() async throws {
     let helper = try #require(Fence.besideThisProgram)
     func level(in folder: String) throws -> String {
-      let (process, output) = (Process(), Pipe())
-      process.executableURL = URL(fileURLWithPath: helper)
-      (process.arguments, process.standardOutput) = (["--probe"], output)
-      process.currentDirectoryURL = URL(fileURLWithPath: folder)
-      try process.run()
-      defer { process.waitUntilExit() }
-      return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      // Other tests kill the child processes that they do not know, so this one may have to be started again.
+      for _ in 0..<100 {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: helper)
+        (process.arguments, process.standardOutput) = (["--probe"], output)
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        if process.terminationReason == .exit { return text }
+      }
+      return "killed"
     }
     let fixture = try CommandFixture()
-    #expect(try level(in: fixture.root) == level(in: "/"))
+    let (own, root) = (try level(in: fixture.root), try level(in: "/"))
+    #expect(own == root && own != "killed")
   }
 
   @Test("says what it is if a person asks", arguments: ["--help", "-h"])
