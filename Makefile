@@ -15,8 +15,8 @@ SEED ?= 1
 # process that they do not know.
 APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests|SinkTests
 SEEDS ?= 1000
-# The size of each row of the fault table: quick, full (a fifth of long) or long. ROWS="workers power" runs only these
-# rows.
+# The size of each row of the fault table: brief (half of quick, for CI), quick, full (a fifth of long) or long.
+# ROWS="workers power" runs only these rows.
 TIER ?= quick
 ROWS ?=
 # With STRICT=1 a row of the faults or a test of the contract that this machine cannot run is a failure. CI sets it.
@@ -65,7 +65,7 @@ test: everything
 	Scripts/with-postgres --tls Scripts/run-tests --skip-build --filter PostgresTLSTests
 	Scripts/check-contract --ran $(CONTRACT_LOG)
 	$(call stage,faults)
-	Tests/Faults/faults --tier quick --seed $(SEED) $(if $(STRICT),--strict)
+	Tests/Faults/faults --tier $(if $(STRICT),brief --strict,quick) --seed $(SEED)
 
 # After `test`, with whose build it shares all but the package itself.
 ## outside: builds a package outside of this repository that uses the products, and runs its program and its test
@@ -150,7 +150,7 @@ everything:
 	Scripts/setup
 	$(SWIFT) build $(RELEASE_FLAGS)
 
-## faults: runs the fault table on the real binaries; TIER=quick, full or long, ROWS="..." for some rows, SEED=n
+## faults: runs the fault table on the real binaries; TIER=brief, quick, full or long, ROWS="..." for some rows, SEED=n
 faults: everything
 	Scripts/setup faults
 	Tests/Faults/faults --tier $(TIER) --seed $(SEED) $(if $(ROWS),--row $(ROWS))

@@ -30,9 +30,10 @@ class Row:
     is_alone: bool = False
 
     def rounds(self, tier):
-        """The number of rounds of a tier. The full tier has a fifth of the long tier's rounds, but not fewer than the
-        quick tier."""
-        return {"quick": self.quick, "full": max(self.quick, self.long // 5), "long": self.long}[tier]
+        """The number of rounds of a tier. The brief tier has half of the quick tier's rounds. The full tier has a fifth
+        of the long tier's, but not fewer than the quick tier."""
+        brief, full = (self.quick + 1) // 2, max(self.quick, self.long // 5)
+        return {"brief": brief, "quick": self.quick, "full": full, "long": self.long}[tier]
 
 
 class Bench:

@@ -6,11 +6,11 @@ extension StoreConformance {
   static let narrowing: [Case] = [
     Case("a list by kind and submitter has each match once, however few requests a page looks at") { s in
       let all = try await s.mixed()
-      for window in [1, 3, 7, 1000] {
+      for window in [3, 1000] {
         for isNewestFirst in [false, true] {
           for (filter, matches) in try filters(isNewestFirst) {
             let wanted = (isNewestFirst ? all.reversed() : all).filter(matches).map(\.id)
-            for limit in [1, 4, 100] {
+            for limit in [2, 100] {
               let found = try await s.pages(filter, window, limit: limit).flatMap(\.records).map(\.id)
               try expect(found, wanted, "\(filter), looking at \(window), at most \(limit)")
             }
