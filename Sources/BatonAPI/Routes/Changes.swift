@@ -26,7 +26,7 @@ extension Route {
               try await api.changes { texts.send(event($0)) }
             }
             group.addTask {
-              while texts.send(": \n\n") { try await call.calls.sleep(pulse) }
+              repeat { try await call.calls.sleep(pulse) } while texts.send(": \n\n")
             }
             defer { group.cancelAll() }
             while let news = await texts.receive() {
