@@ -279,7 +279,9 @@ extension OperatorsService {
 
 extension JobKind {
   static func named(_ text: String) throws(OperatorError) -> JobKind {
-    guard let kind = JobKind(rawValue: text) else { throw .invalid("'\(text.escapedOnOneLine.prefix(64))' is not a kind") }
+    guard let kind = JobKind(rawValue: text) else {
+      throw .invalid("'\(text.escapedOnOneLine.prefix(64))' is not a kind")
+    }
     return kind
   }
 }
