@@ -357,10 +357,13 @@ private struct ByteDraw {
       let (name, number) = (text(), wide())
       bytes = (try? Baton_V1_ShowRequest.with { ($0.identifier, $0.number) = (name, number) }.serializedBytes()) ?? []
     case 2:
-      let (states, pattern, after, limit) = ([text()], text(), wide(), Int32(truncatingIfNeeded: wide()))
-      let request = Baton_V1_ListRequest.with {
-        ($0.states, $0.pattern, $0.after, $0.limit) = (states, pattern, after, limit)
-      }
+      var request = Baton_V1_ListRequest()
+      (request.after, request.limit) = (wide(), Int32(truncatingIfNeeded: wide()))
+      (request.newestFirst, request.takesShortPages) = (chance(50), chance(50))
+      if chance(50) { request.states = [text()] }
+      if chance(50) { request.pattern = text() }
+      if chance(50) { request.kind = chance(80) ? "processing" : text() }
+      if chance(50) { request.submitter = text() }
       bytes = (try? request.serializedBytes()) ?? []
     default: bytes = (0..<number(0...60)).map { _ in UInt8(truncatingIfNeeded: next()) }
     }

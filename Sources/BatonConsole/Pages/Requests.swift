@@ -59,7 +59,9 @@ private struct RequestList: Sendable {
       return (found, try await lookup.obstacles(of: found.records, api))
     }
     let isShort = found.next != nil && found.records.count < Self.limit
-    let part: HTML = isShort ? "<p>Only a part of the requests was looked at. Older ones may match too.</p>" : ""
+    let part: HTML =
+      isShort
+      ? "<p>This page has looked at \(Parts.number(Verbs.listWindow)) requests. Older ones may match too.</p>" : ""
     return """
       <h1>Requests</h1>
       \(form)

@@ -188,7 +188,7 @@ struct PermittedAPI: OperatorAPI {
   /// A caller with patterns gets only what they cover: one list for each of its patterns, put together.
   func page(of filter: RequestFilter, after: RequestID?, limit: Int) async throws -> ListedRequests {
     guard let limits = caller.limits else { return try await api.page(of: filter, after: after, limit: limit) }
-    var found: [RequestID: RequestRecord] = [:]
+    var pages: [ListedRequests] = []
     for pattern in limits {
       var part = filter
       if let asked = filter.pattern {
@@ -197,9 +197,16 @@ struct PermittedAPI: OperatorAPI {
       } else {
         part.pattern = pattern
       }
-      for record in try await api.requests(part, after: after, limit: limit + 1) { found[record.id] = record }
+      pages.append(try await page(ofPart: part, after: after, limit: limit))
     }
-    return ListedRequests(first: limit, of: found.values.sorted(by: filter.order.precedes))
+    return ListedRequests(merging: pages, of: filter, limit: limit)
+  }
+
+  /// Lists by ids are put together as far as each of them was looked at. Where another list ends short says nothing in
+  /// the order of ends, so such a list is read until it has enough.
+  private func page(ofPart part: RequestFilter, after: RequestID?, limit: Int) async throws -> ListedRequests {
+    if part.isNarrowed, part.order != .endedLast { return try await api.page(of: part, after: after, limit: limit) }
+    return ListedRequests(records: try await api.requests(part, after: after, limit: limit + 1))
   }
 
   func watch(

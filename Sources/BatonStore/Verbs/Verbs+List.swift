@@ -42,10 +42,24 @@ package struct ListedRequests: Hashable, Sendable {
 
   package init(records: [RequestRecord], next: RequestID? = nil) { (self.records, self.next) = (records, next) }
 
+  /// One page of several lists of one order. A list that goes on was looked at up to its `next`, and what others have
+  /// behind that place is left for the next page.
+  package init(merging pages: [ListedRequests], of filter: RequestFilter, limit: Int) {
+    let isNewestFirst = filter.isNewestFirst
+    let nexts = pages.compactMap(\.next)
+    let last = isNewestFirst ? nexts.max() : nexts.min()
+    let found = Dictionary(pages.flatMap(\.records).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let known = found.values.filter { record in
+      last.map { isNewestFirst ? record.id >= $0 : record.id <= $0 } ?? true
+    }.sorted(by: filter.order.precedes)
+    self.init(first: limit, of: known)
+    if next == nil { next = last }
+  }
+
   /// The first `limit` requests. The list goes on if there are more.
   package init(first limit: Int, of records: [RequestRecord]) {
     self.init(
-      records: Array(records.prefix(limit)), next: records.count > limit ? records[limit - 1].id : nil)
+      records: Array(records.prefix(limit)), next: limit > 0 && records.count > limit ? records[limit - 1].id : nil)
   }
 }
 
@@ -97,8 +111,13 @@ extension Verbs {
       return ListedRequests(first: limit, of: try listed(filter, after: after, limit: limit + 1))
     }
     guard let position = try position(after, in: filter.order) else { return ListedRequests(records: []) }
-    let names = try names(of: filter)
-    // The requests of few identifiers are found by an index, and all of them are looked at.
+    var names = try names(of: filter)
+    // The requests of few identifiers are found by an index, and all of them are looked at, unless they are too many.
+    if names.kind == .few {
+      let most = min(window, Int(Int32.max))
+      let count = try prepare(.countOfNames).first(names.lower, names.upper, most + 1) { $0.int(0) } ?? 0
+      if count > most { names.kind = .many }
+    }
     let bound = names.kind == .few ? nil : try bound(after: position, window, filter.order)
     let found = try narrowed(filter, names, after: position, until: bound, limit: limit + 1)
     var page = ListedRequests(first: limit, of: found)
@@ -117,7 +136,7 @@ extension Verbs {
     case .submittedFirst: return ListPosition(id: min(position.id, .max - Int64(window)) + Int64(window))
     case .submittedLast:
       let newest = try prepare(.newestRequest).first { $0.optionalInt64(0) } ?? nil
-      return newest.map { ListPosition(id: max(0, min(position.id, $0 + 1) - 1 - Int64(window))) }
+      return newest.map { ListPosition(id: max(0, max(0, min(position.id, $0 + 1)) - 1 - Int64(window))) }
     case .endedLast:
       return try prepare(.endedBehind).first(position.end, position.id, window - 1) { row in
         ListPosition(id: row.int64(0), end: row.int64(1))
@@ -363,6 +382,13 @@ struct NameRange {
 extension Query {
   static let countNames = Query(
     "SELECT count(*) FROM (SELECT 1 FROM identifier WHERE name >= ? AND name <= ? LIMIT ?) AS found")
+
+  static let countOfNames = Query(
+    """
+    SELECT count(*) FROM (
+      SELECT 1 FROM request WHERE identifier IN (SELECT id FROM identifier WHERE name >= ? AND name <= ?) LIMIT ?
+    ) AS found
+    """)
 
   static func list(_ source: ListSource, _ names: NameRange.Kind, _ order: ListOrder) -> Query {
     lists[

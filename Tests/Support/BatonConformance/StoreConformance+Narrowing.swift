@@ -47,6 +47,19 @@ extension StoreConformance {
         }
       }
     },
+    Case("a list by submitter has a page after every number, also after numbers that no request has") { s in
+      let all = try await s.mixed()
+      for isNewestFirst in [false, true] {
+        let filter = RequestFilter(submitter: "ana", isNewestFirst: isNewestFirst)
+        for number in [Int64.min, -1, 0, 1, 1000, .max] {
+          let page = try await s.store.page(of: filter, after: RequestID(number), limit: 100, window: 1000)
+          let wanted = all.filter { record in
+            record.principal == "ana" && (isNewestFirst ? record.id.rawValue < number : record.id.rawValue > number)
+          }
+          try expect(page.records.map(\.id).sorted(), wanted.map(\.id), "after \(number)")
+        }
+      }
+    },
     Case("a list by submitter passes over what was deleted") { s in
       let all = try await s.mixed()
       // The requests in the middle end and are deleted. Pages that look at few requests do not stop there.
