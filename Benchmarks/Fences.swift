@@ -16,9 +16,9 @@ enum Fences {
     for level in SandboxLevel.allCases where available.map({ level <= $0 }) ?? false {
       let fence = Fence(
         helper: helper, level: level, hidden: [folder + "/data"], kept: launch, separatesNetwork: true)
-      let words = fence.arguments(running: "/bin/true", ["true"], report: FenceReport())
+      let processes = ProcessRegistry(folders: try WorkerFolders(data: folder + "/data"), helper: helper)
       let (fenced, bare) = try await options.medians {
-        (try await time([helper] + words.dropFirst(), options), try await time(["/bin/true"], options))
+        (try await time(fence, in: processes, options), try await time(nil, in: processes, options))
       }
       results.append(
         Measurement(
@@ -29,13 +29,14 @@ enum Fences {
   }
 
   /// The mean time of one run, in milliseconds.
-  private static func time(_ words: [String], _ options: Options) async throws -> Double {
+  private static func time(_ fence: Fence?, in processes: ProcessRegistry, _ options: Options) async throws -> Double {
     let runs = options.isSmall ? 50 : 300
     let start = SystemClocks.instant()
+    let launch = ProcessLaunch(
+      executable: "/bin/true", arguments: ["true"], environment: [:], directory: "/", fence: fence)
     for _ in 0..<runs {
-      guard case .output = await SystemCommand.system.run(words, .seconds(10)) else {
-        throw BenchmarkFailure("\(words[0]) did not run")
-      }
+      let outcome = try await launch.run(in: processes, folder: fence?.kept ?? "/") { _ in }
+      guard outcome.end.isSuccess else { throw BenchmarkFailure("/bin/true did not run") }
     }
     return (SystemClocks.instant() - start).inSeconds * 1000 / Double(runs)
   }

@@ -20,6 +20,8 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     package static let interpreterMissing = Code("interpreterMissing")
     /// A program cannot be started in its working directory.
     package static let directoryNotEntered = Code("directoryNotEntered")
+    /// There is no `baton-exec` that starts processes.
+    package static let noStarter = Code("noStarter")
     /// A program was not started, because it could not be fenced in.
     package static let notFenced = Code("notFenced")
     /// A program or a directory is not the one that was permitted.

@@ -1,5 +1,5 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE  // For pipe2 and O_PATH.
+#define _GNU_SOURCE  // For O_PATH.
 #endif
 
 #include "CBatonProcess.h"
@@ -29,22 +29,6 @@ int baton_become_subreaper(void) { return ENOSYS; }
 int baton_hide_process(void) { return ENOSYS; }
 int baton_is_readable(void) { return -1; }
 #endif
-
-int baton_pipe(int *reading, int *writing) {
-  int ends[2];
-#if defined(__linux__)
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
-#else
-  if (pipe(ends) != 0) return errno;
-  for (int index = 0; index < 2; index++) {
-    fcntl(ends[index], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[index], F_SETFL, O_NONBLOCK);
-  }
-#endif
-  *reading = ends[0];
-  *writing = ends[1];
-  return 0;
-}
 
 int baton_file_kind(const char *path) {
   struct stat status;

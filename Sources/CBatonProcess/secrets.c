@@ -1,11 +1,10 @@
-// Reads secrets, and gives descriptors to processes.
+// Reads secrets, and makes files without a name.
 #if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE  // For memfd_create and SOCK_CLOEXEC.
+#define _GNU_SOURCE // For memfd_create.
 #endif
 
 #include "CBatonProcess.h"
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <errno.h>
@@ -123,40 +122,5 @@ int baton_sealed_file(const void *bytes, unsigned long count) {
   // pwrite does not move the offset: it stays at the beginning, from where the command reads.
   if (written == count && seal(file) == file) return file;
   quietly_close(file);
-  return -1;
-}
-
-int baton_send_descriptors(const int *descriptors, int count) {
-  int ends[2];
-  if (count < 1 || count > BATON_MOST_DESCRIPTORS) {
-    errno = EINVAL;
-    return -1;
-  }
-#if defined(__linux__)
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
-#else
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return -1;
-  for (int index = 0; index < 2; index++) fcntl(ends[index], F_SETFD, FD_CLOEXEC);
-#endif
-  char byte = 0;
-  struct iovec data = {.iov_base = &byte, .iov_len = 1};
-  union {
-    struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int) * BATON_MOST_DESCRIPTORS)];
-  } control;
-  memset(&control, 0, sizeof control);
-  struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control};
-  message.msg_controllen = (unsigned)CMSG_SPACE(sizeof(int) * (unsigned)count);
-  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = (unsigned)CMSG_LEN(sizeof(int) * (unsigned)count);
-  memcpy(CMSG_DATA(header), descriptors, sizeof(int) * (unsigned)count);
-  ssize_t sent;
-  do sent = sendmsg(ends[0], &message, 0);
-  while (sent < 0 && errno == EINTR);
-  quietly_close(ends[0]);
-  if (sent == 1) return ends[1];
-  quietly_close(ends[1]);
   return -1;
 }

@@ -5,14 +5,11 @@
 #include "fence.h"
 
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST = 64 };
@@ -35,32 +32,14 @@ static int place(int descriptor, int number) {
   return 0;
 }
 
-struct problem receive_descriptors(int socket, int first, int count) {
-  struct problem wrong = {"the descriptors of the secrets", EINVAL};
-  if (socket < 0 || first <= socket || count < 1 || count >= MOST) return wrong;
-  char byte;
-  struct iovec data = {.iov_base = &byte, .iov_len = 1};
-  union {
-    struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int) * MOST)];
-  } control;
-  struct msghdr message = {
-      .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  ssize_t received;
-  do received = recvmsg(socket, &message, 0);
-  while (received < 0 && errno == EINTR);
-  if (received < 0) return (struct problem){wrong.what, errno};
-  struct cmsghdr *header = received == 1 ? CMSG_FIRSTHDR(&message) : NULL;
-  if (header == NULL || header->cmsg_type != SCM_RIGHTS || (message.msg_flags & MSG_CTRUNC) != 0 ||
-      header->cmsg_len != CMSG_LEN(sizeof(int) * (unsigned)(count + 1)))
-    return wrong;
-  int descriptors[MOST];
-  memcpy(descriptors, CMSG_DATA(header), sizeof(int) * (unsigned)(count + 1));
-  if (move_up(descriptors, count + 1, first + count) != 0 || place(descriptors[0], socket) != 0)
-    return (struct problem){wrong.what, errno};
+int place_descriptors(int *descriptors, const int *numbers, int count) {
+  int last = 2;
   for (int index = 0; index < count; index++)
-    if (place(descriptors[index + 1], first + index) != 0) return (struct problem){wrong.what, errno};
-  return (struct problem){NULL, 0};
+    if (numbers[index] > last) last = numbers[index];
+  if (move_up(descriptors, count, last) != 0) return -1;
+  for (int index = 0; index < count; index++)
+    if (place(descriptors[index], numbers[index]) != 0) return -1;
+  return 0;
 }
 
 struct problem forbid_core_dumps(void) {

@@ -82,9 +82,19 @@ struct problem fence_privileges(void);
 /// Takes away core dumps from this process and its descendants. A dump would contain the secrets of a command.
 struct problem forbid_core_dumps(void);
 
-/// Takes descriptors that the worker has put into a socket. The first one takes the number of the socket, and the
-/// `count` others take the numbers from `first` on, in their order.
-struct problem receive_descriptors(int socket, int first, int count);
+/// Gives each of the descriptors the number that belongs to it, from 0 to 1024. They are open in this process, no number
+/// occurs twice, and the descriptors that had these numbers are closed. Returns 0, or -1 with an errno.
+int place_descriptors(int *descriptors, const int *numbers, int count);
+
+/// Does what the words of a command line say (main.c), and becomes the command. It does not return.
+void become_command(int count, char **words) __attribute__((noreturn));
+
+/// Says on the descriptor `report` why there is no command, and ends the process.
+void fail_before(int report, const char *stage, int error, const char *what) __attribute__((noreturn));
+
+/// Takes orders from the worker until the worker closes the socket, which is descriptor 0 (serve.c). Returns the exit
+/// status of the program.
+int serve(void);
 
 /// Takes away from root what would open other processes and the kernel to it.
 struct problem fence_capabilities(void);

@@ -1,23 +1,23 @@
 // baton-exec stands between the worker and a command: it fences itself in, and then becomes the command. The worker
 // starts it as
 //
-//   baton-exec [--report NONCE] [--fence [--isolate [--own-network]]] [--hide PATH]... [--keep PATH]...
+//   baton-exec [--report NUMBER] [--fence [--isolate [--own-network]]] [--hide PATH]... [--keep PATH]...
 //              [--write PATH]... [--user UID:GID[:GROUP]...] [--no-network] [--no-core]
-//              [--receive SOCKET:FIRST:COUNT] [--exactly PATH] [--inside PATH] -- PROGRAM ARGV0 [ARGUMENT]...
+//              [--exactly PATH] [--inside PATH] -- PROGRAM ARGV0 [ARGUMENT]...
+//
+// or once, as `baton-exec --serve`, which then does the same for each command in a process of its own (serve.c).
 //
 // --fence is the sandbox `basic`, and with --isolate it is `strict`. Then two processes of baton-exec stay: one waits
 // in the worker's place, and the other one is the first process of the command's namespaces.
 //
-// With --receive it takes COUNT + 1 descriptors from the descriptor SOCKET: the first one takes the place of the socket,
-// and the others are the numbers from FIRST on, for the command.
+// If anything fails, the program does not run. Then one line says so on the descriptor NUMBER, and the exit status is
+// 125:
 //
-// If anything fails, the program does not run. Then one line says so on standard output, and the exit status is 125:
+//   STAGE ERRNO WHAT
 //
-//   baton-exec NONCE STAGE ERRNO WHAT
-//
-// The command cannot write this line, because it does not know NONCE: the arguments of this process are gone when the
-// command begins. `baton-exec --probe` prints the highest level that this host can give, and why it gives no higher one:
-// `strict`, `basic: REASON` or `none: REASON`. `baton-exec --help` says what the program is.
+// The command cannot write this line, because the descriptor is closed when the command begins. `baton-exec --probe`
+// prints the highest level that this host can give, and why it gives no higher one: `strict`, `basic: REASON` or
+// `none: REASON`. `baton-exec --help` says what the program is.
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE  // For O_PATH.
 #endif
@@ -43,13 +43,12 @@
 
 extern char **environ;
 
-enum { FAILED = 125 };
+enum { FAILED = 125, LARGEST_NUMBER = 1024 };
 
 struct options {
-  const char *nonce;
+  // The descriptor for the line about a failure; standard error, in words for a person, if it is 0.
+  int report;
   int fences, isolates, separates_network, forbids_network, forbids_cores;
-  // The descriptors to receive; there are none if `received` is 0.
-  int socket, first_received, received;
   struct paths hidden, kept, writable;
   // The user to become; `switches` says whether there is one.
   int switches;
@@ -60,30 +59,29 @@ struct options {
   char **arguments;
 };
 
-static void fail(const struct options *options, const char *stage, int error, const char *what) {
+__attribute__((noreturn)) static void fail(
+    const struct options *options, const char *stage, int error, const char *what) {
   char line[PATH_MAX + 256];
   int length;
-  if (options->nonce != NULL)
-    length = snprintf(line, sizeof line, "baton-exec %s %s %d %s\n", options->nonce, stage, error, what);
+  if (options->report > 0)
+    length = snprintf(line, sizeof line, "%s %d %s\n", stage, error, what);
   else
     length = snprintf(line, sizeof line, "baton-exec: %s: %s: %s\n", stage, what, strerror(error));
   if (length >= (int)sizeof line) length = sizeof line - 1;
   // One write of less than PIPE_BUF bytes, so that the line arrives in one piece.
   if (length > 4096) length = 4096;
-  if (write(options->nonce != NULL ? 1 : 2, line, (size_t)length) < 0) _exit(FAILED + 1);
+  if (write(options->report > 0 ? options->report : 2, line, (size_t)length) < 0) _exit(FAILED + 1);
   _exit(FAILED);
 }
 
-static void parse_descriptors(struct options *options, const char *value) {
-  int *numbers[] = {&options->socket, &options->first_received, &options->received};
-  for (int index = 0; index < 3; index++) {
-    char *end;
-    long number = strtol(value, &end, 10);
-    if (end == value || number < 0 || number > 1024 || *end != (index < 2 ? ':' : 0))
-      fail(options, "usage", EINVAL, "--receive");
-    *numbers[index] = (int)number;
-    value = end + 1;
-  }
+// The command must not inherit the descriptor: it could say that it was not started.
+static void parse_report(struct options *options, const char *value) {
+  char *end;
+  long number = strtol(value, &end, 10);
+  if (end == value || *end != 0 || number <= 2 || number > LARGEST_NUMBER ||
+      fcntl((int)number, F_SETFD, FD_CLOEXEC) != 0)
+    fail(options, "usage", EINVAL, "--report");
+  options->report = (int)number;
 }
 
 static void parse_user(struct options *options, const char *value) {
@@ -129,14 +127,13 @@ static void parse(struct options *options, int count, char **words) {
       fail(options, "usage", EINVAL, word);
     } else {
       const char *value = words[++index];
-      if (strcmp(word, "--report") == 0) options->nonce = value;
+      if (strcmp(word, "--report") == 0) parse_report(options, value);
       else if (strcmp(word, "--hide") == 0) options->hidden.list[options->hidden.count++] = value;
       else if (strcmp(word, "--keep") == 0) options->kept.list[options->kept.count++] = value;
       else if (strcmp(word, "--write") == 0) options->writable.list[options->writable.count++] = value;
       else if (strcmp(word, "--user") == 0) parse_user(options, value);
       else if (strcmp(word, "--exactly") == 0) options->exact = value;
       else if (strcmp(word, "--inside") == 0) options->directory = value;
-      else if (strcmp(word, "--receive") == 0) parse_descriptors(options, value);
       else fail(options, "usage", EINVAL, word);
     }
   }
@@ -283,6 +280,7 @@ static int help(void) {
       "sandbox this host can give.\n"
       "\n"
       "USAGE: baton-exec --probe\n"
+      "       baton-exec --serve\n"
       "       baton-exec [OPTION]... -- PROGRAM ARGV0 [ARGUMENT]...\n"
       "\n"
       "  --probe               Print the highest level that this host can give, and why it gives no higher one: strict,\n"
@@ -299,24 +297,20 @@ static int help(void) {
       "                        Become this user, which must not be root.\n"
       "  --exactly PATH        Run the program only if it is at this path, without links.\n"
       "  --inside PATH         Run it in the working directory only if that is at this path, without links.\n"
-      "  --receive SOCKET:FIRST:COUNT\n"
-      "                        Receive descriptors for the command.\n"
-      "  --report NONCE        Tell a failure on standard output, in a line that begins with 'baton-exec NONCE'.\n"
+      "  --report NUMBER       Tell a failure on this descriptor, which the command does not get.\n"
+      "  --serve               Take orders from the worker on standard input, a socket, and start a process for each.\n"
       "  --help, -h            Print this.\n"
       "\n"
       "Exit status: that of the command; 125 if it was not run.");
   return 0;
 }
 
-int main(int count, char **words) {
+void become_command(int count, char **words) {
   struct options options = {0};
   all_words = words;
-  if (count == 2 && strcmp(words[1], "--probe") == 0) return probe();
-  if (count == 2 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0)) return help();
   parse(&options, count, words);
   struct problem problem = {NULL, 0};
-  if (options.received > 0) problem = receive_descriptors(options.socket, options.first_received, options.received);
-  if (problem.what == NULL && options.forbids_cores) problem = forbid_core_dumps();
+  if (options.forbids_cores) problem = forbid_core_dumps();
   if (problem.what != NULL) fail(&options, "fence", problem.error, problem.what);
   if (options.directory != NULL) {
     int directory = open_exactly(&options, ".", options.directory, O_DIRECTORY);
@@ -329,4 +323,16 @@ int main(int count, char **words) {
   if (program < 0) execve(options.program, options.arguments, environ);
   else execute_descriptor(program, options.arguments);
   fail(&options, "exec", errno, options.program);
+}
+
+void fail_before(int report, const char *stage, int error, const char *what) {
+  struct options options = {.report = report};
+  fail(&options, stage, error, what);
+}
+
+int main(int count, char **words) {
+  if (count == 2 && strcmp(words[1], "--probe") == 0) return probe();
+  if (count == 2 && strcmp(words[1], "--serve") == 0) return serve();
+  if (count == 2 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0)) return help();
+  become_command(count, words);
 }

@@ -82,34 +82,3 @@ extension OpenFile {
     return OpenFile(descriptor)
   }
 }
-
-/// Descriptors that `baton-exec` takes out of a socket and gives to the command, because a process that is started here
-/// inherits only its first three descriptors.
-package struct PassedDescriptors: Sendable {
-  /// The number of the command's first descriptor. The numbers below it are those of the standard streams and of a
-  /// cursor's pipes.
-  package static let first: Int32 = 5
-
-  let files: [OpenFile]
-  /// The number that the socket has when `baton-exec` begins, and that its first descriptor has afterwards.
-  let socket: Int32
-
-  /// - Parameters:
-  ///   - files: at most 32; they get the numbers from `first` on.
-  ///   - socket: 0, or the number to which a shell moves standard input before `baton-exec` begins.
-  package init(_ files: [OpenFile], socket: Int32 = 0) {
-    self.files = files
-    self.socket = socket
-  }
-
-  /// The value of the option `--receive`.
-  var word: String { "\(socket):\(Self.first):\(files.count)" }
-
-  /// A socket that has `input` and the files.
-  func sent(with input: Int32) throws(SystemError) -> Int32 {
-    let numbers = [input] + files.map(\.descriptor)
-    let end = baton_send_descriptors(numbers, Int32(numbers.count))
-    guard end >= 0 else { throw SystemCall.failure("cannot pass", "descriptors to a command") }
-    return end
-  }
-}

@@ -1,5 +1,6 @@
 import BatonBase
 import CBatonProcess
+import Synchronization
 
 /// System calls on files that Baton calls directly, because it needs to pass paths as bytes and to see the errno of a
 /// failure.
@@ -117,14 +118,23 @@ package enum SystemCall {
   }
 }
 
-/// A file descriptor that is closed when the last reference to this object is gone.
+/// A file descriptor that is closed when the last reference to this object is gone, unless `close` is called before.
 package final class OpenFile: Sendable {
   package let descriptor: Int32
+  private let isOpen = Atomic(true)
+
   package init(_ descriptor: Int32) { self.descriptor = descriptor }
-  deinit { close(descriptor) }
+  deinit { close() }
+
+  /// Closes the descriptor. The system may then use its number for another file.
+  package func close() {
+    if isOpen.exchange(false, ordering: .relaxed) { closeFile(descriptor) }
+  }
 }
 
-// Within `SystemCall`, its members shadow open(2), write(2) and read(2). These functions call the C library.
+// Within `SystemCall` and `OpenFile`, their members shadow open(2), write(2), read(2) and close(2). These functions call
+// the C library.
+private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 private func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   write(descriptor, bytes, count)

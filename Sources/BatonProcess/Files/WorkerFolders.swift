@@ -1,23 +1,21 @@
 package import BatonModel
 
-/// The folders of a worker, all below its data folder (`--data`): `processes/` has a file for each running command (see
-/// `ProcessRegistry`), and `launches/` has a folder for each launch. The file `secret` proves that the worker's name
-/// belongs to it. Apart from the secret, nothing in these folders lasts much longer than its launch, and nothing is the
-/// source of truth: that is the store.
+/// The folders of a worker, all below its data folder (`--data`): `launches/` has a folder for each launch. The file
+/// `secret` proves that the worker's name belongs to it. Apart from the secret, nothing here lasts much longer than its
+/// launch, and nothing is the source of truth: that is the store.
 package struct WorkerFolders: Hashable, Sendable {
   /// The absolute path without symbolic links. Processes are recognised by it (`ProcessMarker`).
   package let data: String
 
-  /// Makes `data` and the folders below it, with mode 0700.
+  /// Makes `data` and the folder below it, with mode 0700.
   /// - Throws: `SystemError` if a folder cannot be made.
   package init(data: String) throws {
     try SystemCall.makeFolders(data)
     self.data = try SystemCall.absolutePath(of: data)
-    for folder in [launches, processes] { try SystemCall.makeFolders(folder) }
+    try SystemCall.makeFolders(launches)
   }
 
   package var launches: String { data + "/launches" }
-  package var processes: String { data + "/processes" }
   package var secret: String { Self.secret(data: data) }
 
   /// The file with the secret of a worker that has this data folder.
@@ -30,5 +28,7 @@ package struct WorkerFolders: Hashable, Sendable {
   package func removeLeftovers() {
     guard let folder = try? OpenFolder(at: launches) else { return }
     FolderRemoval.empty(folder.descriptor)
+    // Earlier versions had a file there for each command.
+    if let data = try? OpenFolder(at: data) { FolderRemoval.remove("processes", in: data.descriptor) }
   }
 }

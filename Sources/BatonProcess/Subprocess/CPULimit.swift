@@ -53,14 +53,8 @@ package struct CPULimit: Hashable, Sendable {
     }
   }
 
-  /// Applies the limit to a process group and to all processes that its leader has started until now.
-  /// - Parameters:
-  ///   - leader: the process id of the leader of the process group.
-  ///   - launchGroup: the launch's own control group, which is inside the group of this limit; `nil` if the launch has
-  ///     none, and its commands go into the group of this limit.
-  func apply(to leader: Int32, launchGroup: ControlGroup? = nil) {
-    ControlGroup.hold(leader, in: launchGroup ?? group, niceness: max(niceness, Niceness.own))
-  }
+  /// The nice value that commands get.
+  var effectiveNiceness: Int32 { max(niceness, Niceness.own) }
 }
 
 /// Reads and sets nice values (getpriority(2), setpriority(2)).

@@ -9,6 +9,9 @@ package struct ControlGroup: Hashable, Sendable {
 
   package init(path: String) { self.path = path }
 
+  /// Opens the folder; `nil` if it is gone.
+  func opened() -> OpenFile? { (try? SystemCall.open(path, O_RDONLY | O_DIRECTORY)).map { OpenFile($0) } }
+
   /// Moves a process with its threads into this group. The result does not matter if the process has ended.
   func add(_ pid: Int32) { _ = ControlGroupFiles.system.write(String(pid), path + "/cgroup.procs") }
 

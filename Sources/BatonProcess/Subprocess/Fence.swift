@@ -56,14 +56,9 @@ package struct Fence: Hashable, Sendable {
     return program[...slash] + helperName
   }
 
-  /// The arguments of `baton-exec`, from `arguments[0]` on.
-  /// - Parameters:
-  ///   - arguments: those of the program, with its `arguments[0]`.
-  ///   - passed: the descriptors that the process launch passes to the command.
-  package func arguments(
-    running program: String, _ arguments: [String], report: FenceReport, passed: PassedDescriptors? = nil
-  ) -> [String] {
-    var words = [Self.helperName, "--report", report.nonce]
+  /// The options of `baton-exec` for this fence.
+  var options: [String] {
+    var words: [String] = []
     switch level {
     case .basic: words.append("--fence")
     case .strict:
@@ -75,10 +70,9 @@ package struct Fence: Hashable, Sendable {
     if level != nil { words += hidden.flatMap { ["--hide", $0] } + ["--keep", kept] }
     if forbidsNetwork { words.append("--no-network") }
     if forbidsCores { words.append("--no-core") }
-    if let passed { words += ["--receive", passed.word] }
     if let program = self.program { words += ["--exactly", program] }
     if let directory { words += ["--inside", directory] }
-    return words + ["--", program] + arguments
+    return words
   }
 
   /// Whether the command must not read this file. The worker asks before it reads a file in the command's place.

@@ -1,13 +1,8 @@
-import Subprocess
+import BatonBase
+import CBatonProcess
 
-#if canImport(System)
-  import System
-#else
-  import SystemPackage
-#endif
-
-/// A process to start. It gets its own process group and exactly this environment. Standard output and standard error
-/// share one pipe.
+/// A process to start. It gets its own process group, exactly this environment, and the default signals. Standard
+/// output and standard error share one pipe.
 package struct ProcessLaunch: Sendable {
   /// The program's path, absolute or relative to `directory`.
   var executable: String
@@ -18,32 +13,26 @@ package struct ProcessLaunch: Sendable {
   /// A regular file or `/dev/null`. It is never a pipe, so a command that does not read its input neither blocks the
   /// worker nor breaks a pipe.
   var standardInput: String
-  /// If set, the process inherits these descriptors instead of `standardInput` and instead of the pipe for standard
-  /// error.
-  var streams: InheritedStreams?
-  /// More descriptors for the command. The executable must then be `baton-exec`, or a shell that becomes it, with the
-  /// option that takes them (`Fence.arguments`).
-  var passed: PassedDescriptors?
+  /// More descriptors for the process.
+  var passed: [PassedDescriptor]
+  /// What the process is fenced in with; `nil` if nothing is limited.
+  var fence: Fence?
   /// The limit on the processor time of the process group; `nil` for no limit.
   var limit: CPULimit?
 
   package init(
     executable: String, arguments: [String], environment: [String: String], directory: String,
-    standardInput: String = "/dev/null", streams: InheritedStreams? = nil, passed: PassedDescriptors? = nil,
-    limit: CPULimit? = nil
+    standardInput: String = "/dev/null", passed: [PassedDescriptor] = [], fence: Fence? = nil, limit: CPULimit? = nil
   ) {
     self.executable = executable
     self.arguments = arguments
     self.environment = environment
     self.directory = directory
     self.standardInput = standardInput
-    self.streams = streams
     self.passed = passed
+    self.fence = fence
     self.limit = limit
   }
-
-  /// How many bytes are read after the command has ended, while a process outside its group still writes to the pipe.
-  private static let drainLimit = 1 << 20
 
   /// Starts the process. Returns when it has ended, its process group has been killed, and its output has been read.
   ///
@@ -53,142 +42,111 @@ package struct ProcessLaunch: Sendable {
   ///   - registry: knows the process while it runs.
   ///   - folder: the launch's folder. The registry uses it to know which launch the process belongs to.
   ///   - during: runs beside the process, and is cancelled when the process has ended. It must then return.
-  ///   - output: called with each piece of output, in order. The process may have to wait while `output` runs.
+  ///   - output: called with each piece of output, in order. The process may have to wait while `output` runs. It must
+  ///     not wait for anything itself.
   /// - Throws: `SystemError` if the process cannot be started.
   package func run(
     in registry: ProcessRegistry, folder: String, during: @escaping @Sendable (RunningProcess) async -> Void = { _ in },
     output: @escaping @Sendable ([UInt8]) -> Void
   ) async throws -> ProcessOutcome {
-    do {
-      // A task of its own, because the Subprocess library ends the process when the task that runs it is cancelled.
-      return try await Task {
-        try await runUncancelled(in: registry, folder: folder, during: during, output: output)
-      }.value
-    } catch let error as SubprocessError {
-      throw SystemError(starting: error)
-    }
+    // A task of its own, because `during` must not be cancelled when the task that runs the process is.
+    try await Task { try await runUncancelled(in: registry, folder: folder, during: during, output: output) }.value
   }
 
   private func runUncancelled(
     in registry: ProcessRegistry, folder: String, during: @escaping @Sendable (RunningProcess) async -> Void,
-    output: @Sendable ([UInt8]) -> Void
+    output: @escaping @Sendable ([UInt8]) -> Void
   ) async throws -> ProcessOutcome {
-    if let streams {
-      return try await run(
-        in: registry, folder: folder, input: try self.input(streams.input, isOurs: false),
-        error: .fileDescriptor(streams.error, closeAfterSpawningProcess: false), during: during, output: output)
+    let (pipe, report) = (try CommandPipe(own: .reading), try CommandPipe(own: .reading))
+    let (process, hold) = try registry.start(self, folder: folder, output: pipe.writing, report: report.writing)
+    let reader = OutputReader(pipe, output)
+    pipe.closeTheirs()
+    let watch = DescriptorWatch(pipe.reading.descriptor) { reader.read() }
+    let end = await withTaskGroup(of: Void.self) { group in
+      if let hold { group.addTask { _ = try? await onOwnThread(hold) } }
+      group.addTask { await during(process) }
+      await process.exit()
+      watch.end()
+      // What the leader left in its group may still write, and must not be waited for.
+      process.finish()
+      reader.drain()
+      group.cancelAll()
+      await group.waitForAll()
+      return registry.end(process)
     }
-    // `noFollow`, because a command may have replaced its own input file by a link.
-    let input = try FileDescriptor.open(standardInput, .readOnly, options: [.closeOnExec, .noFollow])
-    return try await run(
-      in: registry, folder: folder, input: try self.input(input, isOurs: true),
-      error: .combinedWithOutput, during: during, output: output)
+    if let failure = StartReport(report.read() ?? []).failure { throw failure }
+    return ProcessOutcome(end: end, signalsSent: process.signalsSent)
   }
+}
 
-  /// The standard input of the process: the descriptor, or a socket that has it and the passed descriptors.
-  /// - Parameter isOurs: whether the descriptor is closed when the process has it.
-  private func input(_ descriptor: FileDescriptor, isOurs: Bool) throws -> FileDescriptorInput {
-    guard let passed else { return .fileDescriptor(descriptor, closeAfterSpawningProcess: isOurs) }
-    defer { if isOurs { try? descriptor.close() } }
-    let socket = try passed.sent(with: descriptor.rawValue)
-    return .fileDescriptor(FileDescriptor(rawValue: socket), closeAfterSpawningProcess: true)
-  }
+/// A descriptor of this process that another process gets under a number. It stays open at least until that process has
+/// been started.
+package struct PassedDescriptor: Sendable {
+  /// 3 or more. The smaller numbers are those of the standard streams.
+  let number: Int32
+  let file: OpenFile
 
-  private func run(
-    in registry: ProcessRegistry, folder: String, input: FileDescriptorInput, error: some ErrorOutputProtocol,
-    during: @escaping @Sendable (RunningProcess) async -> Void, output: @Sendable ([UInt8]) -> Void
-  ) async throws -> ProcessOutcome {
-    let place = registry.reserve(folder: folder)
-    defer { registry.remove(place) }
-    let result = try await Subprocess.run(configuration, input: input, output: .sequence, error: error) { execution in
-      let process = registry.register(pid: execution.processIdentifier.value, at: place)
-      let held = registry.controlGroup(ofFolder: folder)
-      await withTaskGroup(of: Void.self) { group in
-        if limit != nil || held != nil { group.addTask { await hold(process.pid, in: held) } }
-        group.addTask { await during(process) }
-        await Self.read(execution.standardOutput, of: process, output)
-        await process.exit()
-        // The use must be read before the process is reaped. Afterwards the system no longer has it.
-        registry.noteUse(at: place)
-        process.finish()
-        group.cancelAll()
-      }
-      return process.signalsSent
+  /// The number of a command's first secret. The numbers below it are those of the standard streams and of a cursor's
+  /// pipes.
+  package static let firstSecret: Int32 = 5
+
+  package init(_ file: OpenFile, as number: Int32) { (self.file, self.number) = (file, number) }
+}
+
+/// A pipe with one end for this process, which never blocks in it, and the other end for a command, which may block:
+/// few programs can handle a pipe that returns EAGAIN.
+package final class CommandPipe: Sendable {
+  package enum End: Sendable { case reading, writing }
+
+  package let reading: OpenFile
+  package let writing: OpenFile
+  private let own: End
+
+  /// - Parameter own: the end that this process uses.
+  /// - Throws: `SystemError` if the system gives no pipe.
+  package init(own: End) throws(SystemError) {
+    var ends: (Int32, Int32) = (0, 0)
+    let code = baton_pipe(&ends.0, &ends.1, own == .reading ? 1 : 0)
+    guard code == 0 else {
+      throw SystemError(.failed, "cannot make a pipe: \(SystemCall.explanation(of: code))", cause: code)
     }
-    return ProcessOutcome(end: ProcessEnd(result.terminationStatus), signalsSent: result.closureResult)
+    (reading, writing) = (OpenFile(ends.0), OpenFile(ends.1))
+    self.own = own
   }
 
-  /// Applies the limit and the control group while the process already runs. The process does not wait for it.
-  private func hold(_ leader: Int32, in group: ControlGroup?) async {
-    _ = try? await onOwnThread {
-      if let limit {
-        limit.apply(to: leader, launchGroup: group)
-      } else {
-        ControlGroup.hold(leader, in: group, niceness: nil)
-      }
-    }
+  /// Closes the end of the command, so that the pipe ends when all commands have closed theirs.
+  func closeTheirs() { (own == .reading ? writing : reading).close() }
+
+  /// The bytes that wait in the pipe, at most 64 KiB; empty at its end, and `nil` if there are none now.
+  package func read() -> [UInt8]? { SystemCall.read(reading.descriptor, limit: 64 << 10) }
+}
+
+/// Passes on what a command writes.
+private struct OutputReader: Sendable {
+  let pipe: CommandPipe
+  let output: @Sendable ([UInt8]) -> Void
+
+  init(_ pipe: CommandPipe, _ output: @escaping @Sendable ([UInt8]) -> Void) {
+    (self.pipe, self.output) = (pipe, output)
   }
 
-  private var configuration: Configuration {
-    var options = PlatformOptions()
-    options.processGroupID = 0
-    return Configuration(
-      executable: .path(FilePath(executable)),
-      arguments: Arguments(executablePathOverride: arguments.first, remainingValues: Array(arguments.dropFirst())),
-      environment: .custom(Dictionary(uniqueKeysWithValues: environment.map { (.init(rawValue: $0)!, $1) })),
-      workingDirectory: FilePath(directory), platformOptions: options)
+  /// How many bytes are read after the command has ended, while a process outside its group still writes to the pipe.
+  private static let drainLimit = 1 << 20
+
+  /// Reads once. Returns whether there may be more. An error ends the output, but not the command, whose exit status
+  /// decides.
+  func read() -> Bool {
+    guard let piece = pipe.read() else { return errno == EAGAIN }
+    if !piece.isEmpty { output(piece) }
+    return !piece.isEmpty
   }
 
-  /// Reads the output until it ends. After the process has ended, at most `drainLimit` bytes are read.
-  private static func read(
-    _ sequence: SubprocessOutputSequence, of process: RunningProcess, _ output: @Sendable ([UInt8]) -> Void
-  ) async {
+  /// Reads what waits in the pipe after the command has ended.
+  func drain() {
     var drained = 0
-    var iterator = sequence.makeAsyncIterator()
-    // An error while reading ends the output, but not the command. Its exit status decides.
-    while drained < drainLimit, let buffer = try? await iterator.next() {
-      output(buffer.withUnsafeBytes { Array($0) })
-      if process.hasExited {
-        process.finish()
-        drained += buffer.count
-      }
+    while drained < Self.drainLimit, let piece = pipe.read(), !piece.isEmpty {
+      output(piece)
+      drained += piece.count
     }
-  }
-}
-
-/// Descriptors that a process inherits as its standard input and standard error. They stay open at least until the
-/// process has been started.
-package struct InheritedStreams: Sendable {
-  let input: FileDescriptor
-  let error: FileDescriptor
-  private let files: [OpenFile]
-
-  package init(input: OpenFile, error: OpenFile) {
-    self.input = FileDescriptor(rawValue: input.descriptor)
-    self.error = FileDescriptor(rawValue: error.descriptor)
-    files = [input, error]
-  }
-}
-
-extension ProcessEnd {
-  init(_ status: TerminationStatus) {
-    switch status {
-    case .exited(let code): self = .exited(code)
-    case .signaled(let signal): self = .signalled(signal)
-    }
-  }
-}
-
-extension SystemError {
-  fileprivate init(starting error: SubprocessError) {
-    let code: Code =
-      switch (error.code, error.underlyingError) {
-      case (_, .some(.argListTooLong)): .argumentsTooLong
-      case (_, .some(.execFormatError)): .notAProgram
-      case (.executableNotFound, _): .interpreterMissing
-      case (.failedToChangeWorkingDirectory, _): .directoryNotEntered
-      default: .failed
-      }
-    self.init(code, "\(error)", cause: error.underlyingError?.rawValue)
   }
 }

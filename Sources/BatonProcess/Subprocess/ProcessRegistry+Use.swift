@@ -21,8 +21,7 @@ extension ProcessRegistry {
   package func use(of launch: LaunchKey) -> ProcessUse {
     let folder = folders.folder(of: launch)
     let (running, ended) = state.withLock { state in
-      let places = state.places.values.filter { $0.folder == folder && !$0.isCounted }
-      return (places.compactMap { $0.process?.pid }, state.uses[folder]?.ended ?? .zero)
+      (state.running.filter { $1.folder == folder }.map(\.key), state.uses[folder]?.ended ?? .zero)
     }
     let living = running.compactMap { ProcessUse.family(of: $0) }.reduce(ProcessUse(), +)
     return state.withLock { state in
@@ -36,9 +35,8 @@ extension ProcessRegistry {
   /// its environment and has lost its parents. With control groups this is not needed.
   package func lookAtFamilies() {
     guard groups == nil, adoptsOrphans else { return }
-    for place in state.withLock({ Array($0.places.values) }) {
-      guard let pid = place.process?.pid else { continue }
-      ChildTable.saw(ProcessTable.family(of: pid).compactMap { ProcessTable.entry(of: $0) }, of: place.folder)
+    for (pid, command) in state.withLock({ $0.running }) {
+      ChildTable.saw(ProcessTable.family(of: pid).compactMap { ProcessTable.entry(of: $0) }, of: command.folder)
     }
   }
 
@@ -47,16 +45,5 @@ extension ProcessRegistry {
     let use = use(of: launch)
     state.withLock { $0.uses[folders.folder(of: launch)] = nil }
     return use
-  }
-
-  /// Adds the use of an ended command to its launch. Call it after the command has ended and before it is reaped.
-  func noteUse(at place: Int) {
-    guard let process = state.withLock({ $0.places[place] })?.process else { return }
-    let use = ProcessUse.family(of: process.pid)?.cpuTime ?? .zero
-    state.withLock { state in
-      guard let entry = state.places[place], !entry.isCounted else { return }
-      state.places[place]?.isCounted = true
-      state.uses[entry.folder]?.ended += use
-    }
   }
 }

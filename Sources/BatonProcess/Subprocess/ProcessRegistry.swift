@@ -3,21 +3,20 @@ package import BatonModel
 import CBatonProcess
 import Synchronization
 
-/// Knows every command that this worker has started and that has not ended yet. It keeps them in memory, and in one
-/// small file for each, so that the next worker can kill them if this worker is killed.
-///
-/// A file is named after the process id and contains the process's start time, because the id may be used again by
-/// another process. Files are written without fsync, because after a power loss no process is left. Where the system
-/// does not tell start times (macOS), no files are written, and the commands of a killed worker go on.
+/// Starts the commands of this worker, and knows each one until it has ended. If this worker is killed, the next one
+/// finds its commands by their environment and their control groups (`killLeftovers`). On macOS they go on.
 package final class ProcessRegistry: Sendable {
   let folders: WorkerFolders
   let adoptsOrphans: Bool
   /// `nil` if the worker cannot make control groups.
   let groups: LaunchGroups?
+  /// Starts the commands; `nil` if this system has no `baton-exec`.
+  private let starter: Starter?
   let state = Mutex(State())
 
   struct State {
-    var places: [Int: Place] = [:]
+    /// The commands that run, by their process ids.
+    var running: [Int32: Command] = [:]
     /// The process groups of reaped commands that still had other members when the command was reaped.
     var endedGroups: Set<Int32> = []
     var removals = 0
@@ -27,13 +26,10 @@ package final class ProcessRegistry: Sendable {
     var groups: [String: ControlGroup] = [:]
   }
 
-  /// A command that is being started or runs.
-  struct Place {
+  /// A command that runs.
+  struct Command {
     var folder: String
-    /// `nil` while the process is being started.
-    var process: RunningProcess?
-    /// The process has ended, and its use has been added to the launch's ended commands.
-    var isCounted = false
+    var process: RunningProcess
   }
 
   /// - Parameters:
@@ -43,7 +39,11 @@ package final class ProcessRegistry: Sendable {
   ///     that starts children of its own may not want this. Without it, such daemons go on, unless there are control
   ///     groups.
   ///   - groups: makes a control group for each launch; `nil` if the worker cannot make control groups.
-  package init(folders: WorkerFolders, adoptsOrphans: Bool = true, groups: LaunchGroups? = nil) {
+  ///   - helper: the path of `baton-exec`; `nil` if there is none.
+  package init(
+    folders: WorkerFolders, adoptsOrphans: Bool = true, groups: LaunchGroups? = nil, helper: String? = nil
+  ) {
+    starter = helper.map { Starter(helper: $0) }
     self.folders = folders
     self.groups = groups
     self.adoptsOrphans = adoptsOrphans
@@ -66,7 +66,7 @@ package final class ProcessRegistry: Sendable {
   }
 
   func running(where includes: (String) -> Bool) -> [RunningProcess] {
-    state.withLock { state in state.places.values.filter { includes($0.folder) }.compactMap(\.process) }
+    state.withLock { state in state.running.values.filter { includes($0.folder) }.map(\.process) }
   }
 
   /// Notes that a launch begins: from now on, processes with its marker may run.
@@ -82,49 +82,52 @@ package final class ProcessRegistry: Sendable {
   func controlGroup(ofFolder folder: String) -> ControlGroup? { state.withLock { $0.groups[folder] } }
 }
 
-/// Entries of single processes.
+/// The start and the end of single commands.
 extension ProcessRegistry {
-  /// Reserves a place for a process (see `ChildTable.reserve`). Call this before the process is started.
-  func reserve(folder: String) -> Int {
-    let place = ChildTable.reserve()
-    state.withLock { $0.places[place] = Place(folder: folder) }
-    return place
-  }
-
-  /// Enters a process that has been started, and writes its file.
-  func register(pid: Int32, at place: Int) -> RunningProcess {
+  /// Starts a command.
+  /// - Parameters:
+  ///   - output: what becomes standard output and standard error of the process.
+  ///   - report: a pipe for a `StartReport`.
+  /// - Returns: the process, and what has to be done while it runs: where there is no `baton-exec`, the limit and the
+  ///   control group are applied to a process that runs already. It blocks the thread for a moment.
+  /// - Throws: `SystemError` if the process cannot be started.
+  func start(
+    _ launch: ProcessLaunch, folder: String, output: OpenFile, report: OpenFile
+  ) throws -> (process: RunningProcess, hold: (@Sendable () -> Void)?) {
+    // `O_NOFOLLOW`, because a command may have replaced its own input file by a link.
+    let input = OpenFile(try SystemCall.open(launch.standardInput, O_RDONLY | O_NOFOLLOW))
+    let streams = [(input, 0), (output, 1), (output, 2)].map { PassedDescriptor($0, as: $1) }
+    let start = CommandStart(
+      launch, descriptors: streams + launch.passed, report: report, group: controlGroup(ofFolder: folder))
+    let (pid, isHeld) = try start.perform(with: starter)
     let process = RunningProcess(pid: pid)
-    ChildTable.remember(pid, at: place)
-    state.withLock { $0.places[place]?.process = process }
-    if let entry = ProcessTable.entry(of: pid) {
-      // An error is ignored. It has one consequence: if the worker is killed now, the next worker does not find
-      // processes of this group that have cleared their environment.
-      try? SystemCall.write(Array(String(entry.startTime).utf8), to: record(of: pid))
-    }
-    return process
+    state.withLock { $0.running[pid] = Command(folder: folder, process: process) }
+    return (process, isHeld ? nil : start.hold(pid))
   }
 
-  /// Removes a process. Call this when the process has been reaped, or could not be started.
-  func remove(_ place: Int) {
-    let (process, isSweepDue) = state.withLock { state in
+  /// Reaps a command whose process has ended and whose group has been killed, and adds what it used to its launch. Of a
+  /// process that another part of this program has reaped, the end is not known; it counts as killed.
+  func end(_ process: RunningProcess) -> ProcessEnd {
+    let reaped = ChildTable.reap(process.pid)
+    let group = ChildTable.reapGroup(process.pid)
+    let isSweepDue = state.withLock { state in
+      if let folder = state.running.removeValue(forKey: process.pid)?.folder {
+        state.uses[folder]?.ended += (reaped?.cpuTime ?? .zero) + group
+      }
       state.removals += 1
-      return (state.places.removeValue(forKey: place)?.process, state.removals.isMultiple(of: 256))
+      return state.removals.isMultiple(of: 256)
     }
-    ChildTable.forget(place)
-    guard let process else { return }
-    unlink(record(of: process.pid))
-    reapGroup(process.pid)
-    if isSweepDue { _ = killOrphans() }
+    reapGroups(with: process.pid)
+    if isSweepDue { _ = killOrphans(looksEverywhere: true) }
+    return reaped.map { ProcessEnd(status: $0.status) } ?? .signalled(SIGKILL)
   }
 
-  func record(of pid: Int32) -> String { "\(folders.processes)/\(pid)" }
-
-  /// Reaps the other processes of an ended command's group. They have been killed and are now children of this process,
+  /// Reaps the other processes of ended commands' groups. They have been killed and are now children of this process,
   /// so they stay in the system's process table until this process reaps them.
-  private func reapGroup(_ group: Int32) {
+  private func reapGroups(with group: Int32) {
     if SystemCall.signal(-group, 0) == 0 { _ = state.withLock { $0.endedGroups.insert(group) } }
     for group in state.withLock({ $0.endedGroups }) {
-      while waitpid(-group, nil, WNOHANG) > 0 {}
+      _ = ChildTable.reapGroup(group)
       if SystemCall.signal(-group, 0) != 0 { _ = state.withLock { $0.endedGroups.remove(group) } }
     }
   }

@@ -57,9 +57,26 @@ enum ProcessTable {
   static func children(of pid: Int32) -> [Int32] {
     guard hasChildrenFiles else { return all().filter { $0.parent == pid }.map(\.pid) }
     return pids(in: "/proc/\(pid)/task").flatMap { thread in
-      let list = SystemCall.contents(of: "/proc/\(pid)/task/\(thread)/children") ?? []
-      return list.split(separator: UInt8(ascii: " ")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+      childrenList("/proc/\(pid)/task/\(thread)/children") ?? []
     }
+  }
+
+  private static func childrenList(_ file: String) -> [Int32]? {
+    SystemCall.contents(of: file)?.split(separator: UInt8(ascii: " "))
+      .compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+  }
+
+  /// The children of this process among which all adopted orphans are; `nil` if the system does not tell. A process
+  /// adopts an orphan as the child of its first thread that is alive (find_alive_thread in the kernel's exit.c), and so
+  /// the children of two threads are enough: the main thread may have ended.
+  static func adopted() -> [Int32]? {
+    guard hasChildrenFiles else { return nil }
+    var children: [Int32] = []
+    for thread in pids(in: "/proc/self/task").prefix(2) {
+      guard let list = childrenList("/proc/self/task/\(thread)/children") else { return nil }
+      children += list
+    }
+    return children
   }
 
   private static let hasChildrenFiles = SystemCall.contents(of: "/proc/self/task/\(getpid())/children") != nil

@@ -1,4 +1,5 @@
 import BatonBase
+import CBatonProcess
 import Synchronization
 
 /// A process that was started as the leader of its own process group.
@@ -6,6 +7,8 @@ import Synchronization
 /// Signals are sent only until the process is reaped. Its process id may then belong to another process.
 package final class RunningProcess: Sendable {
   package let pid: Int32
+  /// Can be read when the process has ended; `nil` where the system has no such descriptors.
+  private let descriptor: OpenFile?
   private let state = Mutex(State())
 
   private struct State {
@@ -13,7 +16,12 @@ package final class RunningProcess: Sendable {
     var sent: Set<Int32> = []
   }
 
-  init(pid: Int32) { self.pid = pid }
+  /// - Parameter pid: a child of this process that has not been reaped.
+  init(pid: Int32) {
+    self.pid = pid
+    let descriptor = baton_process_descriptor(pid)
+    self.descriptor = descriptor < 0 ? nil : OpenFile(descriptor)
+  }
 
   /// The signals that were sent to the group before its leader ended. They may have caused its end.
   var signalsSent: Set<Int32> { state.withLock { $0.sent } }
@@ -39,10 +47,20 @@ package final class RunningProcess: Sendable {
   /// Whether the leader has ended, reaped or not.
   var hasExited: Bool { hasEnded(WNOHANG) }
 
-  /// Returns when the leader has ended. The leader still has to be reaped.
+  /// Returns when the leader has ended, also in a cancelled task. The leader still has to be reaped.
   func exit() async {
-    if hasExited { return }
-    _ = try? await onOwnThread { [self] in hasEnded(0) }
+    guard let descriptor else {
+      if hasExited { return }
+      _ = try? await onOwnThread { [self] in hasEnded(0) }
+      return
+    }
+    let ended = FirstAnswer<Void>()
+    let watch = DescriptorWatch(descriptor.descriptor) {
+      ended.give(())
+      return false
+    }
+    await ended.value
+    watch.end()
   }
 
   private func hasEnded(_ flags: Int32) -> Bool {
@@ -58,6 +76,12 @@ package final class RunningProcess: Sendable {
 package enum ProcessEnd: Hashable, Sendable {
   case exited(Int32)
   case signalled(Int32)
+
+  /// - Parameter status: as waitpid(2) gives it.
+  init(status: Int32) {
+    let signal = status & 0x7F
+    self = signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
+  }
 
   package var isSuccess: Bool { self == .exited(0) }
 }

@@ -134,7 +134,10 @@ struct SupervisorShell: Sendable {
       worker.ended()
       process.finish()
     }
-    return ProcessEnd(result.terminationStatus)
+    return switch result.terminationStatus {
+    case .exited(let code): .exited(code)
+    case .signaled(let signal): .signalled(signal)
+    }
   }
 }
 

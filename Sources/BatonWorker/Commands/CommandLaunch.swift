@@ -111,29 +111,24 @@ struct CommandLaunch: Sendable {
   ) async throws -> ProcessOutcome {
     var extra = invocation.environment.merging(secrets.environment) { $1 }
     if let traceparent = runtime.traceparent { extra[CommandEnvironment.traceVariable] = traceparent }
-    let report = FenceReport()
-    let passed = try secrets.passed(socket: invocation.socket)
-    let (program, arguments) = invocation.words(running: executable.path, behind: fence, report, passed)
     let process = ProcessLaunch(
-      executable: program, arguments: arguments,
+      executable: executable.path, arguments: invocation.arguments,
       environment: environment.variables(batch: runtime.progress.batches, adding: extra),
-      directory: directory, standardInput: invocation.standardInput, streams: invocation.streams, passed: passed,
-      limit: runner.limit)
+      directory: directory, standardInput: invocation.standardInput,
+      passed: invocation.passed + (try secrets.passed()), fence: fence, limit: runner.limit)
     let output = RedactedOutput(secrets.redaction) { bytes in
       tail.append(bytes)
       runtime.output(bytes)
     }
     defer { output.finish() }
     do {
-      let outcome = try await process.run(in: runner.processes, folder: folder.path) { process in
+      return try await process.run(in: runner.processes, folder: folder.path) { process in
         async let enforcement: Void = stop.enforce(on: process)
         await during(process)
         await enforcement
       } output: { bytes in
-        output.append(fence == nil ? bytes : report.taking(bytes))
+        output.append(bytes)
       }
-      if let failure = report.failure { throw failure }
-      return outcome
     } catch {
       throw executable.explain(error)
     }
@@ -142,28 +137,12 @@ struct CommandLaunch: Sendable {
 
 /// The input of one run of the command.
 struct Invocation: Sendable {
-  /// The words of the shell that moves descriptors and then becomes the command, if one is needed. The program and its
-  /// arguments follow them.
-  var shell: [String] = []
   /// The arguments of the command, with its `arguments[0]`.
   var arguments: [String]
   var environment: [String: String] = [:]
   var standardInput = "/dev/null"
-  /// If set, these replace `standardInput` and the pipe for standard error.
-  var streams: InheritedStreams?
-  /// The number to which the shell moves standard input.
-  var socket: Int32 = 0
-
-  /// The file to run, and its arguments: the command itself, or what becomes the command. The shell comes first,
-  /// because only the command has to be behind the fence.
-  fileprivate func words(
-    running executable: String, behind fence: Fence?, _ report: FenceReport, _ passed: PassedDescriptors?
-  ) -> (program: String, arguments: [String]) {
-    let program = fence?.helper ?? executable
-    let words = fence?.arguments(running: executable, arguments, report: report, passed: passed) ?? arguments
-    guard let shell = shell.first else { return (program, words) }
-    return (shell, self.shell.dropFirst() + [program] + words.dropFirst())
-  }
+  /// More descriptors for the command, beside its secrets.
+  var passed: [PassedDescriptor] = []
 }
 
 /// Texts that need the definition and the assignment.

@@ -37,7 +37,8 @@ extension Worker {
     state.withLock { $0.core.prove(with: secret) }
     readReceipts(data: folders.data)
     let processes = ProcessRegistry(
-      folders: folders, adoptsOrphans: configuration.ownsProcess, groups: launchGroups(folders))
+      folders: folders, adoptsOrphans: configuration.ownsProcess, groups: launchGroups(folders),
+      helper: configuration.sandbox.helper)
     state.withLock { $0.processes = processes }
     let killed = processes.killLeftovers()
     if killed > 0 {

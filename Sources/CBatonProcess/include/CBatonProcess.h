@@ -13,10 +13,50 @@ int baton_hide_process(void);
 /// Whether processes of the same user may read this process's memory: 1 or 0, or -1 if the system does not tell.
 int baton_is_readable(void);
 
-/// Makes a pipe whose ends never block and are closed on exec. On Linux both properties hold from the creation of the
-/// pipe. Elsewhere they are set afterwards, so that a program that is started in between may inherit the pipe. Returns
-/// 0, or an errno.
-int baton_pipe(int *reading, int *writing);
+/// Makes a pipe whose ends are closed on exec. One end is for this process, and never blocks; the other one is for a
+/// process that is started, and blocks, because few programs can handle a pipe that returns EAGAIN.
+/// - Parameter own_is_reading: whether this process reads; otherwise it writes.
+/// Returns 0, or an errno.
+int baton_pipe(int *reading, int *writing, int own_is_reading);
+
+/// Starts a program in a process group of its own, with the default signals. It gets exactly these variables and these
+/// descriptors: `sources[i]`, which is open here, becomes its number `numbers[i]`, from 0 to 1024.
+/// - Parameter directory: the working directory of the new process; `program` may be relative to it.
+/// Returns 0, or an errno. `pid` becomes the new process.
+int baton_spawn(
+    const char *program, char *const arguments[], char *const environment[], const char *directory,
+    const int *sources, const int *numbers, int count, int *pid);
+
+/// A descriptor that can be read when the process has ended (pidfd_open(2)), or -1 where the system has none (before
+/// Linux 5.3, and macOS). The process must not have been reaped.
+int baton_process_descriptor(int pid);
+
+/// Reaps a child that has ended. `microseconds` becomes its processor time, with that of the children that it has
+/// reaped. Returns the child, 0 if it has not ended, or -1 with an errno.
+/// - Parameter pid: as for waitpid(2); a negative number stands for a process group.
+int baton_reap(int pid, int *status, long long *microseconds);
+
+/// What is asked of the starter (`baton-exec --serve`): see `struct order` in Sources/baton-exec/serve.c.
+struct baton_order {
+  unsigned int bytes, words, variables, descriptors;
+  int niceness, report;
+  unsigned int has_group;
+  int numbers[64];
+};
+
+struct baton_answer {
+  int process, code;
+};
+
+/// Sends an order with its descriptors, and then its texts. Returns 0, or an errno.
+int baton_send_order(
+    int socket, const struct baton_order *order, const int *descriptors, const void *texts, unsigned long count);
+
+/// Receives an answer. Returns 0, or an errno: EPIPE if there is none.
+int baton_receive_answer(int socket, struct baton_answer *answer);
+
+/// Two connected sockets that are closed on exec, whose calls give up after this time. Returns 0, or an errno.
+int baton_socket_pair(int *first, int *second, int seconds);
 
 /// The kinds of files that `baton_file_kind` returns. The kind is read in C because Swift's view of `struct stat`
 /// depends on which modules are loaded (member import visibility).
@@ -53,9 +93,18 @@ int baton_open_secret(const char *folder, const char *file, int is_credential);
 /// Linux). Its offset is 0. Returns a descriptor that is closed on exec, or -1 with an errno.
 int baton_sealed_file(const void *bytes, unsigned long count);
 
-/// Puts descriptors into a socket (SCM_RIGHTS), from which a process that inherits the socket takes them. Returns the
-/// descriptor of the socket, which is closed on exec, or -1 with an errno. The caller may close its own descriptors.
-#define BATON_MOST_DESCRIPTORS 64
-int baton_send_descriptors(const int *descriptors, int count);
+/// Tells when descriptors are ready, for one thread that waits and any threads that add (epoll(7)); only on Linux.
+/// Returns a descriptor, or -1 with an errno.
+int baton_poller_make(void);
+
+/// Adds a descriptor, under a number that the caller has not used before.
+/// - Parameter writing: whether to wait until the descriptor can be written; otherwise until it can be read.
+/// Returns 0, or an errno: EPERM for a regular file, which is always ready.
+int baton_poller_add(int poller, int descriptor, int writing, unsigned long long number);
+
+void baton_poller_remove(int poller, int descriptor);
+
+/// Waits until some of the descriptors are ready. Returns how many numbers are in `numbers`, or -1 with an errno.
+int baton_poller_wait(int poller, unsigned long long *numbers, int most);
 
 #endif

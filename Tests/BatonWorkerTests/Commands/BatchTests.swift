@@ -91,6 +91,5 @@ import Testing
   @Test func `nothing of a launch is left`() async throws {
     try await fixture.run(fixture.shell("touch $TMPDIR/x", items: .range(1...2)))
     #expect(fixture.names(in: fixture.folders.launches).isEmpty)
-    #expect(fixture.names(in: fixture.folders.processes).isEmpty)
   }
 }

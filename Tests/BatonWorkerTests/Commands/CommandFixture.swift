@@ -17,12 +17,16 @@ final class CommandFixture: Sendable {
   /// behind that fence.
   let confinement: CommandConfinement
 
-  init(confinement: (_ root: String) -> CommandConfinement = CommandFixture.standard) throws {
+  /// - Parameter usesStarter: whether `baton-exec` starts the commands, as it does in a worker.
+  init(
+    usesStarter: Bool = true, confinement: (_ root: String) -> CommandConfinement = CommandFixture.standard
+  ) throws {
     root = FileManager.default.temporaryDirectory.path + "/baton-test-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: root + "/work", withIntermediateDirectories: true)
     folders = try WorkerFolders(data: root + "/data")
-    processes = ProcessRegistry(folders: folders)
     self.confinement = confinement(folders.data.replacing("/data", with: "", maxReplacements: 1))
+    processes = ProcessRegistry(
+      folders: folders, helper: usesStarter ? self.confinement.helper ?? Fence.besideThisProgram : nil)
   }
 
   /// - Parameter root: the fixture's folder, without symbolic links.

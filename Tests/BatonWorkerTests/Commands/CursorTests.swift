@@ -150,8 +150,8 @@ import Testing
 
   @Test func `a line is acknowledged once it is durable, and not before`() async throws {
     let channel = try ProgressChannel()
-    let streams = try #require(channel.invocation(of: ["true"]).streams)
-    let (toWorker, fromWorker) = (streams.error.rawValue, streams.input.rawValue)
+    let passed = channel.invocation(of: ["true"]).passed
+    let (toWorker, fromWorker) = (passed[0].file.descriptor, passed[1].file.descriptor)
     @Sendable func isAcknowledged() -> Bool {
       var pipe = pollfd(fd: fromWorker, events: Int16(POLLIN), revents: 0)
       return poll(&pipe, 1, 0) > 0

@@ -55,7 +55,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
       Attack("reads the token through a link", "ln -s ../token link && grep -q . link"),
       Attack("reads another launch's payload", "cat ../data/launches/8-1/payload"),
       Attack("writes into another launch's folder", "echo x > ../data/launches/8-1/expiry.json"),
-      Attack("forges the record of a process", "echo x > ../data/processes/1"),
+      Attack("makes a file in the worker's folder", "echo x > ../data/x"),
       Attack("removes the token", "rm ../token && [ ! -e ../token ]"),
       Attack("moves another launch's folder away", "mv ../data/launches/8-1 ./stolen"),
       Attack("reads the worker's environment", "head -c 1 /proc/$PPID/environ | grep -q ."),
@@ -308,12 +308,18 @@ struct FenceTests {
     #expect(fixture.names(in: fixture.directory).isEmpty)
   }
 
-  @Test("a command forges no report of baton-exec")
-  func forged() async throws {
-    let fixture = try CommandFixture(confinement: CommandFixture.fenced)
-    let script = "echo baton-exec 0 fence 1 nothing; tr '\\0' ' ' </proc/self/cmdline; exit 125"
-    let error = try await fixture.failure(fixture.shell(script, items: .range(1...1)))
+  /// The command writes to each descriptor that it has, and to each number that it does not have.
+  @Test("a command forges no report of baton-exec", arguments: [true, false])
+  func forged(usesStarter: Bool) async throws {
+    let fixture = try CommandFixture(usesStarter: usesStarter, confinement: CommandFixture.fenced)
+    let script = """
+      for number in $(seq 1 200); do echo exec 2 nothing 2>/dev/null >&$number; done
+      tr '\\0' ' ' </proc/self/cmdline; exit 125
+      """
+    let error = try await fixture.failure(
+      Work(command: ["/bin/bash", "-c", script, "bash"], directory: fixture.directory, items: .range(1...1)))
     #expect(error.type == "exit 125")
+    #expect(error.message.contains("exec 2 nothing"))
     #expect(!error.message.contains("--report"))
   }
 

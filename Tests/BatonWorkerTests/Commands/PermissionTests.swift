@@ -98,12 +98,12 @@ import Testing
       try files.createSymbolicLink(
         atPath: fixture.root + "/work/bin", withDestinationPath: fixture.directory + "/evil")
     }
-    let report = FenceReport()
     let launch = ProcessLaunch(
-      executable: fence.helper, arguments: fence.arguments(running: tool, ["tool"], report: report), environment: [:],
-      directory: fixture.directory)
-    _ = try await launch.run(in: fixture.processes, folder: fixture.folders.launches) { _ = report.taking($0) }
-    #expect(report.failure?.code == .notPermitted)
+      executable: tool, arguments: ["tool"], environment: [:], directory: fixture.directory, fence: fence)
+    let error = await #expect(throws: SystemError.self) {
+      try await launch.run(in: fixture.processes, folder: fixture.folders.launches) { _ in }
+    }
+    #expect(error?.code == .notPermitted)
     #expect(!fixture.names(in: fixture.directory).contains("ran"))
   }
 

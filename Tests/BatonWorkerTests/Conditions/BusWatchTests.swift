@@ -24,11 +24,11 @@ struct BusWatchTests {
       let watch = BusWatch(candidates: [["tail", "-n", "1", "-f", file]])
       let task = Task { await watch.run { inbox.yield($0) } }
       #expect(await events.first { _ in true } == .changed)
-      let child = try #require(ChildTable.known.compactMap { $0 }.first { Self.commandLine(of: $0).contains(file) })
+      let child = try #require(ChildTable.foreign.first { Self.commandLine(of: $0).contains(file) })
       task.cancel()
       await task.value
       #expect(kill(child, 0) != 0, "it is reaped")
-      #expect(!ChildTable.known.contains(child))
+      #expect(!ChildTable.foreign.contains(child))
     }
   }
 

@@ -43,15 +43,17 @@ struct CPULimitTests {
   }
 
   #if os(Linux)
-    @Test("a command and what it started are nice to everything else; one without a limit is not")
-    func niceness() async throws {
-      let fixture = try CommandFixture()
+    @Test(
+      "a command and what it started are nice to everything else; one without a limit is not", arguments: [true, false])
+    func niceness(usesStarter: Bool) async throws {
+      let fixture = try CommandFixture(usesStarter: usesStarter)
       let (own, limit) = (Niceness.own, CPULimit(try #require(CPUQuota(percent: 50)), niceness: 7, group: nil))
       let limited = try await fixture.start("sleep 1000 & echo child $!; wait", limit: limit)
       await limited.runtime.waitForOutput("child")
       let words = limited.runtime.output.split(whereSeparator: \.isWhitespace)
       let child = try #require(words.last.flatMap { Int32($0) })
-      // The limit is applied while the command already runs and writes, so the test waits until it has an effect.
+      // Without `baton-exec` the limit is applied while the command already runs and writes, so the test waits until it
+      // has an effect.
       // A group that another test has killed has no niceness, and would be waited for in vain.
       while kill(-limited.pid, 0) == 0, Niceness.ofProcessGroup(limited.pid) < max(own, 7) { await Task.yield() }
       #expect(niceness(of: limited.pid) == max(own, 7) && niceness(of: child) == max(own, 7))

@@ -31,17 +31,18 @@ struct LaunchGroupTests {
 
   init() throws {
     fixture = try CommandFixture()
-    processes = ProcessRegistry(folders: fixture.folders, groups: try LaunchGroups.found(for: fixture.folders.data))
+    processes = ProcessRegistry(
+      folders: fixture.folders, groups: try LaunchGroups.found(for: fixture.folders.data),
+      helper: Fence.besideThisProgram)
   }
 
-  /// The beginning of each script: it waits until the kernel says that the command is in its launch's group.
-  private static let inGroup = "while ! grep -q 0::.*/baton- /proc/self/cgroup; do sleep 0.01; done; "
-
-  private func run(_ script: String, on runtime: FakeRuntime = FakeRuntime()) async throws -> FakeRuntime {
-    let plain = fixture.runner(fixture.shell(Self.inGroup + script, items: .range(1...1)))
+  private func run(
+    _ script: String, on runtime: FakeRuntime = FakeRuntime(), in processes: ProcessRegistry? = nil
+  ) async throws -> FakeRuntime {
+    let plain = fixture.runner(fixture.shell(script, items: .range(1...1)))
     try await CommandRunner(
       definition: plain.definition, assignment: plain.assignment, folders: fixture.folders, host: plain.host,
-      processes: processes
+      processes: processes ?? self.processes
     ).run(runtime)
     return runtime
   }
@@ -50,9 +51,14 @@ struct LaunchGroupTests {
     try #require(Int32(try fixture.read("pid").trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
-  @Test("a launch runs in a group of its own, which is gone afterwards")
-  func own() async throws {
-    let runtime = try await run("grep ^0:: /proc/self/cgroup; sh -c 'sh -c \"grep ^0:: /proc/self/cgroup\"'")
+  /// Without `baton-exec` the command is moved into its group while it runs.
+  @Test("a launch runs in a group of its own, which is gone afterwards", arguments: [true, false])
+  func own(usesStarter: Bool) async throws {
+    let alone = ProcessRegistry(folders: fixture.folders, groups: processes.groups)
+    let wait = usesStarter ? "" : "while ! grep -q 0::.*/baton- /proc/self/cgroup; do sleep 0.01; done; "
+    let runtime = try await run(
+      wait + "grep ^0:: /proc/self/cgroup; sh -c 'sh -c \"grep ^0:: /proc/self/cgroup\"'",
+      in: usesStarter ? processes : alone)
     let lines = Set(runtime.output.split(separator: "\n"))
     #expect(lines.count == 1)
     let name = try #require(lines.first?.split(separator: "/").last.map(String.init))

@@ -24,29 +24,26 @@ import Testing
     return (try #require(Int32(runtime.output.dropLast())), task)
   }
 
-  /// The child hides its environment. It is found by the process group that was recorded.
-  @Test func `a worker that comes next kills the group that was recorded`() async throws {
+  /// The child hides its environment. It is found by the process group that its parent leads.
+  @Test func `a worker that comes next kills the group of what carries its marker`() async throws {
     let marker = ProcessMarker.value(folder: fixture.folders.launches + "/1-1")
     let (pid, task) = try await start(
       "env -i sleep 1000 & echo $!; sleep 1000; true", environment: [ProcessMarker.variable: marker])
-    #expect(fixture.names(in: fixture.folders.processes).count == 1)
     #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() >= 1)
     await waitForEnd(of: pid)
     let outcome = try await task.value
     #expect(outcome == ProcessOutcome(end: .signalled(9), signalsSent: []))
-    #expect(fixture.names(in: fixture.folders.processes).isEmpty)
   }
 
-  @Test func `a number that is another process by now is left alone`() async throws {
+  @Test func `a process without the marker is left alone`() async throws {
     let (pid, task) = try await start("echo $$; read x; exec sleep 1000 < /dev/null")
-    try Data("1".utf8).write(to: URL(fileURLWithPath: fixture.processes.record(of: pid)))
     #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() == 0)
     #expect(ProcessTable.entry(of: pid)?.isZombie == false)
     fixture.processes.killAll()
     _ = try await task.value
   }
 
-  /// A command can write a record that names any process of this user.
+  /// Earlier versions kept a record of each command in a folder that commands can write to.
   @Test(.refuses(31)) func `a forged record kills no process`() async throws {
     let stranger = try CommandFixture()
     let launch = ProcessLaunch(
@@ -59,31 +56,21 @@ import Testing
     await runtime.wait { $0.output.last == 10 }
     let pid = try #require(Int32(runtime.output.dropLast()))
     let victim = try #require(ProcessTable.entry(of: pid))
-    try Data("\(victim.startTime)".utf8).write(to: URL(fileURLWithPath: fixture.processes.record(of: pid)))
+    let records = fixture.folders.data + "/processes"
+    try SystemCall.makeFolders(records)
+    try Data("\(victim.startTime)".utf8).write(to: URL(fileURLWithPath: "\(records)/\(pid)"))
     #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() == 0)
+    fixture.folders.removeLeftovers()
     #expect(ProcessTable.entry(of: pid)?.isZombie == false)
-    #expect(fixture.names(in: fixture.folders.processes).isEmpty, "the record is gone")
+    #expect(!SystemCall.exists(records), "the record is gone")
     stranger.processes.killAll()
     _ = try await task.value
-  }
-
-  @Test func `a link in the place of a record is replaced, not written through`() async throws {
-    let victim = fixture.root + "/victim"
-    try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
-    let record = fixture.folders.processes + "/77"
-    try FileManager.default.createSymbolicLink(atPath: record, withDestinationPath: victim)
-    try SystemCall.write(Array("1".utf8), to: record)
-    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
-    #expect(try String(contentsOfFile: record, encoding: .utf8) == "1")
   }
 
   @Test func `a worker that comes next kills what carries its marker`() async throws {
     let marker = ProcessMarker.value(folder: fixture.folders.launches + "/1-1")
     let (pid, task) = try await start(
       "setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000", environment: [ProcessMarker.variable: marker])
-    for name in fixture.names(in: fixture.folders.processes) {
-      try FileManager.default.removeItem(atPath: fixture.folders.processes + "/" + name)
-    }
     #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() >= 2)
     await waitForEnd(of: pid)
     _ = try await task.value
@@ -92,8 +79,7 @@ import Testing
   @Test func `another worker's processes are not this one's leftovers`() async throws {
     let other = try CommandFixture()
     let marker = ProcessMarker.value(folder: other.folders.launches + "/1-1")
-    let (pid, task) = try await start("echo $$; exec sleep 1000", environment: [ProcessMarker.variable: marker])
-    try FileManager.default.removeItem(atPath: fixture.processes.record(of: pid))
+    let (_, task) = try await start("echo $$; exec sleep 1000", environment: [ProcessMarker.variable: marker])
     #expect(fixture.processes.killLeftovers() == 0)
     #expect(other.processes.killLeftovers() == 1)
     _ = try await task.value

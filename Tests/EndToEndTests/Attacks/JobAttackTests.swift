@@ -53,13 +53,14 @@ extension EndToEnd {
       let bystander = try Child(path: "/bin/sleep", ["1000"])
       // It may have been started with SIGTERM ignored.
       defer { bystander.signal(SIGKILL) }
-      // A record has the start time of a process, so that another process with the same id is left alone.
+      // Earlier versions had a record of each command, with its start time.
       let stat = try String(contentsOfFile: "/proc/\(bystander.pid)/stat", encoding: .utf8)
       let started = try #require(stat.split(separator: ")").last?.split(separator: " ").dropFirst(19).first)
       let script = """
         rm -f "$BATON_ITEMS_FILE"; ln -s \(victim) "$BATON_ITEMS_FILE"
         d=$(dirname "$BATON_ITEMS_FILE")
         for f in expiry.json expiry.json.part payload items; do ln -sf \(victim) "$d/$f"; done
+        mkdir -p \(fleet.folder)/desk/processes
         printf \(started) > \(fleet.folder)/desk/processes/\(bystander.pid)
         """
       let ended = try await run(
@@ -68,7 +69,7 @@ extension EndToEnd {
           + "  items: {list: [a, b, c]}\n  batchSize: 1\n  pass: file\n", adding: "retry: {limit: 0}\n")
       #expect(ended.status == 0 || ended.status == 1, "\(ended)")
       #expect(try String(contentsOfFile: victim, encoding: .utf8) == "kept")
-      // The next worker reads the records of the one before.
+      // The next worker kills what the one before has left.
       fleet.worker("desk")?.signal(SIGKILL)
       _ = await fleet.worker("desk")?.finished()
       try await fleet.startWorker("desk")

@@ -55,16 +55,17 @@ struct CommandSecrets: Sendable {
     var environment: [String: String] = [:]
     for value in variables { environment[value.name] = String(decoding: value.bytes, as: UTF8.self) }
     for (index, value) in descriptors.enumerated() {
-      environment[value.secret.variable(for: value.name)] = String(Int(PassedDescriptors.first) + index)
+      environment[value.secret.variable(for: value.name)] = String(Int(PassedDescriptor.firstSecret) + index)
     }
     return environment
   }
 
-  /// The descriptors for one process; `nil` if it needs none. They are made for each process, because processes that
-  /// share a descriptor share its offset too.
-  /// - Parameter socket: see `PassedDescriptors`.
-  func passed(socket: Int32) throws -> PassedDescriptors? {
-    descriptors.isEmpty ? nil : PassedDescriptors(try descriptors.map { try .sealed($0.bytes) }, socket: socket)
+  /// The descriptors for one process. They are made for each process, because processes that share a descriptor share
+  /// its offset too.
+  func passed() throws -> [PassedDescriptor] {
+    try descriptors.enumerated().map { index, value in
+      PassedDescriptor(try .sealed(value.bytes), as: PassedDescriptor.firstSecret + Int32(index))
+    }
   }
 }
 
