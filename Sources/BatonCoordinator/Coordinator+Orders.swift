@@ -139,8 +139,9 @@ extension StoreOrder {
     case .checkpoint(let id, let checkpoints, let process):
       let answers = try await store.checkpoint(checkpoints, from: process, at: now)
       return .checkpointed(id, checkpoints, answers, of: process.host)
-    case .end(let id, let endings, let process):
-      return .ended(id, endings, try await store.end(endings, from: process, at: now), of: process.host)
+    case .end(let id, let endings, let checkpoints, let process):
+      let answers = try await store.end(endings, after: checkpoints, from: process, at: now)
+      return .ended(id, endings, after: checkpoints, answers, of: process.host)
     case .submit: preconditionFailure("Coordinator.submit carries out submissions of launches")
     }
   }

@@ -23,6 +23,13 @@ extension Store {
     try await noteExpiry(launch, reason, from: process, under: nil, at: now)
   }
 
+  /// Ends launches that have saved their last checkpoint before.
+  package func end(
+    _ endings: [Ending], from process: WorkerProcess, at now: Moment
+  ) async throws -> [EndingAnswer] {
+    try await end(endings, after: [], from: process, at: now)
+  }
+
   /// Retries a failed request under the definition that it has.
   package func retry(_ request: RequestID, skipping: SkippedBatch, at now: Moment) async throws -> RequestRecord {
     try await retry(request, skipping: skipping, as: nil, at: now)

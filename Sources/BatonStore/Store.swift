@@ -148,7 +148,11 @@ package protocol Store: PeopleStore, SpanStore {
   ) async throws -> [CheckpointAnswer]
   /// Ends launches and decides what becomes of their requests: they have ended, or they are resumed. An ending of a
   /// launch that is not live changes nothing.
-  func end(_ endings: [Ending], from process: WorkerProcess, at now: Moment) async throws -> [EndingAnswer]
+  /// - Parameter checkpoints: the last checkpoints of some of these launches, which are committed before, in the same
+  ///   transaction. A launch that has finished, and whose checkpoint is refused, has failed.
+  func end(
+    _ endings: [Ending], after checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
+  ) async throws -> [EndingAnswer]
   /// Adds an event to the history that `events(of:)` returns. Nothing happens if the request is not kept any more.
   func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) async throws
   /// Keeps how long the batches of definitions usually take. A pattern that is not known is ignored.

@@ -163,10 +163,10 @@ extension VerbStore {
     }
   }
   package func end(
-    _ endings: [Ending], from process: WorkerProcess, at now: Moment
+    _ endings: [Ending], after checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
   ) async throws -> [EndingAnswer] {
     try await write(.urgent, needing: .end(endings, process)) {
-      try $0.end(endings, from: process, at: now)
+      try $0.end(endings, after: checkpoints, from: process, at: now)
     }
   }
   package func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) async throws {

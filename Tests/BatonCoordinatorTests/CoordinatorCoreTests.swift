@@ -33,7 +33,7 @@ private let hostA = HostName("a")
     #expect(bench.effects() == ["store end"])
     bench.says(.checkpoint(CoreBench.checkpoint(2)), in: one)
     #expect(bench.effects().isEmpty)
-    bench.tell(.ended(one, [Ending(launch: key(1), outcome: .finished)], [CoreBench.ending(1)], of: hostA))
+    bench.tell(.ended(one, [Ending(launch: key(1), outcome: .finished)], after: [], [CoreBench.ending(1)], of: hostA))
     #expect(bench.effects() == ["send 1 endingCommitted", "receipt 1", "dispatch", "store checkpoint"])
     #expect(bench.core.dispatcher.places[key(1)] == nil)
   }
@@ -43,7 +43,7 @@ private let hostA = HostName("a")
     bench.attach(as: one, running: Desk.assignment(1))
     bench.core.received(
       [
-        .ended(Ending(launch: key(1), outcome: .finished)), .checkpoint(CoreBench.checkpoint(1)),
+        .ended(Ending(launch: key(1), outcome: .finished)), .checkpoint(CoreBench.checkpoint(2)),
         .output(OutputChunk(launch: key(1), bytes: [1])),
       ], from: one, at: bench.now)
     #expect(bench.effects() == ["store appendOutput"])
@@ -66,7 +66,7 @@ private let hostA = HostName("a")
     bench.attach(as: one, running: Desk.assignment(1))
     bench.says(.ended(Ending(launch: key(1), outcome: .finished)), in: one)
     _ = bench.effects()
-    bench.fail(.end(one, [], CoreBench.process), .cannotWrite)
+    bench.fail(.end(one, [], after: [], CoreBench.process), .cannotWrite)
     #expect(bench.effects() == ["close 1"])
     bench.core.closed(one, at: bench.now)
     #expect(bench.effects() == ["close 1", "forget 1"])
@@ -150,8 +150,29 @@ private let hostA = HostName("a")
     var answer = CoreBench.ending(1)
     answer.wasLive = false
     bench.says(.ended(Ending(launch: key(1), outcome: .finished)), in: two)
-    bench.tell(.ended(two, [Ending(launch: key(1), outcome: .finished)], [answer], of: HostName("b")))
+    bench.tell(.ended(two, [Ending(launch: key(1), outcome: .finished)], after: [], [answer], of: HostName("b")))
     #expect(bench.core.dispatcher.places[key(1)] == hostA)
+  }
+
+  @Test func `the last checkpoint and the ending of a launch are one order, and those of others are not`() {
+    var bench = CoreBench()
+    bench.attach(as: one, running: Desk.assignment(1))
+    let ending = Ending(launch: key(1), outcome: .finished)
+    bench.core.received(
+      [.checkpoint(CoreBench.checkpoint(1)), .ended(ending), .checkpoint(CoreBench.checkpoint(2))], from: one,
+      at: bench.now)
+    let orders = bench.core.effects.compactMap { if case .store(let order, _) = $0 { order } else { nil } }
+    guard case .end(one, [ending], let with, _)? = orders.first, case .checkpoint(one, let others, _)? = orders.last
+    else {
+      Issue.record("\(orders)")
+      return
+    }
+    #expect(with == [CoreBench.checkpoint(1)] && others == [CoreBench.checkpoint(2)] && orders.count == 2)
+    var answer = CoreBench.ending(1)
+    answer.checkpoint = .committed(batch: 0)
+    _ = bench.effects()
+    bench.tell(.ended(one, [ending], after: [CoreBench.checkpoint(1)], [answer], of: hostA))
+    #expect(bench.effects().contains("send 1 endingCommitted"))
   }
 
   // MARK: The work queue

@@ -193,8 +193,8 @@ extension CoordinatorCore {
   }
 
   /// Groups the messages into orders. A launch has one question open at a time, so messages of one kind can go to the
-  /// store together, and checkpoints and endings concurrently. Output goes before the ending of its launch, because
-  /// the store drops output of a launch that has ended.
+  /// store together, and checkpoints and endings concurrently; a checkpoint and the ending of one launch are one order.
+  /// Output goes before the ending of its launch, because the store drops output of a launch that has ended.
   private static func orders(
     for messages: [WorkerMessage], of process: WorkerProcess, _ id: SessionID, at now: Timestamp
   ) -> [[StoreOrder]] {
@@ -218,7 +218,11 @@ extension CoordinatorCore {
     if !submissions.isEmpty { groups.append([.submit(id, submissions, process)]) }
     if !chunks.isEmpty { groups.append([.appendOutput(id, chunks, process)]) }
     var last: [StoreOrder] = []
-    if !endings.isEmpty { last.append(.end(id, endings, process)) }
+    if !endings.isEmpty {
+      let ended = Set(endings.map(\.launch))
+      last.append(.end(id, endings, after: checkpoints.filter { ended.contains($0.launch) }, process))
+      checkpoints.removeAll { ended.contains($0.launch) }
+    }
     if !checkpoints.isEmpty { last.append(.checkpoint(id, checkpoints, process)) }
     return last.isEmpty ? groups : groups + [last]
   }
@@ -305,9 +309,17 @@ extension CoordinatorCore {
     finishGroup(id, at: now)
   }
 
+  /// - Parameter checkpoints: the last checkpoints of some of the launches. The worker does not wait for their answers.
   mutating func ended(
-    _ endings: [Ending], _ answers: [EndingAnswer], for id: SessionID, of host: HostName, at now: Now
+    _ endings: [Ending], after checkpoints: [Checkpoint], _ answers: [EndingAnswer], for id: SessionID,
+    of host: HostName, at now: Now
   ) {
+    if !checkpoints.isEmpty {
+      let saved = checkpoints.compactMap { checkpoint in
+        answers.first { $0.launch == checkpoint.launch }?.checkpoint.map { (checkpoint, $0) }
+      }
+      tell(.checkpointed(saved.map(\.0), saved.map(\.1)))
+    }
     for ending in endings { add(.send(id, .endingCommitted(ending.launch))) }
     add(.sendReceipt(id))
     ended(answers, saidBy: host)

@@ -130,7 +130,8 @@ extension CoordinatorCore {
     case .outputAppended(let id, let requests): outputAppended(of: requests, for: id, at: now)
     case .checkpointed(let id, let checkpoints, let answers, let host):
       checkpointed(checkpoints, answers, for: id, of: host, at: now)
-    case .ended(let id, let endings, let answers, let host): ended(endings, answers, for: id, of: host, at: now)
+    case .ended(let id, let endings, let checkpoints, let answers, let host):
+      ended(endings, after: checkpoints, answers, for: id, of: host, at: now)
     case .submitted(let id, let answered, let host): submitted(answered, for: id, of: host, at: now)
     }
   }
@@ -147,7 +148,7 @@ extension CoordinatorCore {
     tell(.failed(order, error))
     switch order {
     case .appendItems(let id, _, _), .readItems(let id, _, _, _), .appendOutput(let id, _, _),
-      .checkpoint(let id, _, _), .end(let id, _, _), .submit(let id, _, _):
+      .checkpoint(let id, _, _), .end(let id, _, _, _), .submit(let id, _, _):
       failedForWorker(id, at: now)
     case .grantLease(let id, _, _), .examine(let id, _, _), .renew(let id, _, _), .readAssignments(let id, _),
       .learn(_, for: let id?):

@@ -49,7 +49,7 @@ package enum StoreOrder: Sendable {
   case readItems(SessionID, ItemPage, count: Int, WorkerProcess)
   case appendOutput(SessionID, [OutputChunk], WorkerProcess)
   case checkpoint(SessionID, [Checkpoint], WorkerProcess)
-  case end(SessionID, [Ending], WorkerProcess)
+  case end(SessionID, [Ending], after: [Checkpoint], WorkerProcess)
   /// Submits what launches wish. The shell carries it out, because the core plans each submission.
   case submit(SessionID, [SubmittingLaunch], WorkerProcess)
 }
@@ -82,7 +82,7 @@ package enum StoreNews: Sendable {
   case itemsRead(SessionID, ItemPage, [String]?, of: HostName)
   case outputAppended(SessionID, of: Set<RequestID>)
   case checkpointed(SessionID, [Checkpoint], [CheckpointAnswer], of: HostName)
-  case ended(SessionID, [Ending], [EndingAnswer], of: HostName)
+  case ended(SessionID, [Ending], after: [Checkpoint], [EndingAnswer], of: HostName)
   case submitted(SessionID, [AnsweredLaunch], of: HostName)
 }
 
@@ -150,8 +150,9 @@ extension StoreOrder {
     case .checkpoint(let id, let checkpoints, let process):
       let answers = try verbs.checkpoint(checkpoints, from: process, at: now)
       return .checkpointed(id, checkpoints, answers, of: process.host)
-    case .end(let id, let endings, let process):
-      return .ended(id, endings, try verbs.end(endings, from: process, at: now), of: process.host)
+    case .end(let id, let endings, let checkpoints, let process):
+      let answers = try verbs.end(endings, after: checkpoints, from: process, at: now)
+      return .ended(id, endings, after: checkpoints, answers, of: process.host)
     case .submit: preconditionFailure("the shell carries out submissions of launches")
     }
   }
@@ -164,7 +165,7 @@ extension StoreOrder {
     case .renew: "giving a store that went backwards another name"
     case .readAssignments(_, let host): "attaching host \(host)"
     case .appendItems(_, _, let process), .readItems(_, _, _, let process), .appendOutput(_, _, let process),
-      .checkpoint(_, _, let process), .end(_, _, let process), .submit(_, _, let process):
+      .checkpoint(_, _, let process), .end(_, _, _, let process), .submit(_, _, let process):
       "storing what host \(process.host) says"
     case .claim: "starting launches"
     case .promote: "making requests ready whose time has come"
@@ -207,7 +208,7 @@ extension StoreOrder {
     case .learn(_, let id): id
     case .grantLease(let id, _, _), .examine(let id, _, _), .renew(let id, _, _), .readAssignments(let id, _),
       .appendItems(let id, _, _), .readItems(let id, _, _, _),
-      .appendOutput(let id, _, _), .checkpoint(let id, _, _), .end(let id, _, _), .submit(let id, _, _):
+      .appendOutput(let id, _, _), .checkpoint(let id, _, _), .end(let id, _, _, _), .submit(let id, _, _):
       id
     case .claim, .promote, .findReady, .endOverrun, .endLease, .endLeaseElsewhere, .noteAway, .noteExpiry, .note,
       .noteReports, .noteUses, .beat, .endCoordinator, .readFleet, .readDefinitions:

@@ -42,6 +42,14 @@ extension WorkerCore {
   /// Records what a refresh found. The last call counts, and the ending carries the result.
   package mutating func conclude(_ launch: LaunchKey, _ result: RefreshResult) { launches[launch]?.conclude(result) }
 
+  /// Records what is saved when the handler returns: it is sent together with the ending, so that both are in one
+  /// transaction, and the handler waits for no answer. After any other end of the handler it is dropped.
+  /// - Returns: a refusal if this cannot be saved; otherwise `nil`.
+  package mutating func conclude(_ launch: LaunchKey, with commit: Commit) -> Dialogue.Answer? {
+    guard let index = launches.index(forKey: launch) else { return .refused(WorkerLaunch.isOver, isSuperseded: true) }
+    return launches.values[index].conclude(with: commit)
+  }
+
   /// The handler has ended. The launch ends as `WorkerLaunch.ending(of:)` decides, and the coordinator is told. Two
   /// kinds of launches are forgotten at once instead: a superseded one, whose ending no longer counts, and those of a
   /// worker that shuts down without a lease.
@@ -49,7 +57,8 @@ extension WorkerCore {
     guard let index = launches.index(forKey: launch), !launches.values[index].hasEnded else { return [] }
     let (ending, isSuperseded) = (launches.values[index].ending(of: end), launches.values[index].isSuperseded)
     let answers = launches.values[index].end(ending)
-    return answers + (isSuperseded || isLeaving ? forget([launch]) : say(.ended(ending)))
+    if isSuperseded || isLeaving { return answers + forget([launch]) }
+    return answers + launches.values[index].news(processEnds: false).flatMap { say($0) }
   }
 
   /// Forgets launches that have ended for this worker and for the coordinator. A worker that shuts down ends when it

@@ -26,6 +26,8 @@ package struct WorkerLaunch: Hashable, Sendable {
   package let definition: Definition
   package let startedAt: Instant
   package private(set) var life = Life.running(Dialogue())
+  /// The checkpoint that is sent together with the ending, and before it; `nil` if the launch has saved its last one.
+  private var lastCheckpoint: Checkpoint?
 
   init(_ assignment: Assignment, _ definition: Definition, at now: Instant) {
     self.assignment = assignment
@@ -87,6 +89,8 @@ package struct Dialogue: Hashable, Sendable {
   fileprivate(set) var isCutOff = false
   /// What a refresh found; the last call of `conclude` counts.
   package fileprivate(set) var result: RefreshResult?
+  /// What is saved when the handler returns.
+  fileprivate(set) var last: Commit?
 }
 
 /// How a handler ended. `WorkerLaunch.ending(of:)` decides what that means for the launch.
@@ -128,15 +132,15 @@ extension WorkerLaunch {
     }
   }
 
-  /// Returns the message about the launch that is sent after a welcome, besides its open question; `nil` for a launch
+  /// Returns the messages about the launch that are sent after a welcome, besides its open question; none for a launch
   /// that simply runs.
   /// - Parameter processEnds: whether the process is about to end because a handler ignored its deadline.
-  func news(processEnds: Bool) -> WorkerMessage? {
+  func news(processEnds: Bool) -> [WorkerMessage] {
     switch life {
-    case .running: nil
-    case .overrun(let window, _) where processEnds: .overran(key, window.reason)
-    case .closing(let window, _), .overrun(let window, _): .expiring(key, window.reason)
-    case .ended(let ending): .ended(ending)
+    case .running: []
+    case .overrun(let window, _) where processEnds: [.overran(key, window.reason)]
+    case .closing(let window, _), .overrun(let window, _): [.expiring(key, window.reason)]
+    case .ended(let ending): (lastCheckpoint.map { [.checkpoint($0)] } ?? []) + [.ended(ending)]
     }
   }
 
@@ -193,11 +197,22 @@ extension WorkerLaunch {
 
   /// Ends the launch. Questions that are still open, from tasks that the handler left behind, are refused.
   mutating func end(_ ending: Ending) -> [WorkerCore.Effect] {
+    if ending.outcome == .finished {
+      lastCheckpoint = dialogue.last.map { Checkpoint($0, of: key, after: assignment.progress) }
+    }
     defer { life = .ended(ending) }
     return refuseAll(Self.isOver)
   }
 
   mutating func conclude(_ result: RefreshResult) { dialogue.result = result }
+
+  /// - Returns: a refusal if this cannot be saved; otherwise `nil`.
+  mutating func conclude(with commit: Commit) -> Dialogue.Answer? {
+    if hasEnded || dialogue.isCutOff { return .refused(Self.isOver, isSuperseded: true) }
+    if let refusal = commit.refusal { return refusal }
+    dialogue.last = commit
+    return nil
+  }
 }
 
 // MARK: Questions and answers

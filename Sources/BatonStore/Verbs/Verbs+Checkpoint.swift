@@ -21,7 +21,7 @@ extension Verbs {
 
   /// Checks the launch number and the order of batches in the transaction that writes (promises P2 and P3).
   /// - Parameter host: the host of the process that commits; `nil` if that process holds no lease.
-  private func checkpoint(_ checkpoint: Checkpoint, on host: Int64?) throws -> CheckpointAnswer {
+  func checkpoint(_ checkpoint: Checkpoint, on host: Int64?) throws -> CheckpointAnswer {
     let request = checkpoint.launch.request.rawValue
     try need(.request(checkpoint.launch.request))
     let standing = try prepare(.standing).first(request) { row in

@@ -25,6 +25,8 @@ package struct EndingAnswer: Hashable, Sendable {
   package var madeShards = false
   /// Launches of other shards that have to stop because this one failed.
   package var stops: [ShardStop] = []
+  /// The answer to the checkpoint that came with the ending; `nil` if none did.
+  package var checkpoint: CheckpointAnswer?
 
   package struct Launched: Hashable, Sendable {
     package var outcome: LaunchOutcome
@@ -36,10 +38,18 @@ package struct EndingAnswer: Hashable, Sendable {
 
 extension Verbs {
   package func end(
-    _ endings: [Ending], from process: WorkerProcess, at now: Moment
+    _ endings: [Ending], after checkpoints: [Checkpoint] = [], from process: WorkerProcess, at now: Moment
   ) throws -> [EndingAnswer] {
     let host = try holder(process)
-    return try endings.map { try end($0, on: host, at: now) }
+    let saved = try checkpoints.map { ($0.launch, try checkpoint($0, on: host)) }
+    return try endings.map { ending in
+      var ending = ending
+      let checkpoint = saved.first { $0.0 == ending.launch }?.1
+      if case .refused(let text)? = checkpoint, ending.outcome == .finished { ending.outcome = .failed(text) }
+      var answer = try end(ending, on: host, at: now)
+      answer.checkpoint = checkpoint
+      return answer
+    }
   }
 
   /// Ends one launch. The answer says `wasLive: false`, and nothing is changed, unless the launch is live and runs on

@@ -62,6 +62,13 @@ final class ActiveLaunch: CommandRuntime {
     _ = try await withCheckedThrowingContinuation { ask(.commit(commit), id, $0) }
   }
 
+  func commitLast(_ commit: Commit) async throws {
+    if !commit.transfers.isEmpty { return try await self.commit(commit) }
+    guard case .refused(let text, let isSuperseded)? = worker.state.withLock({ $0.core.conclude(key, with: commit) })
+    else { return }
+    throw HandlerError(isSuperseded ? .superseded : .checkpointRefused, text)
+  }
+
   func freeze(_ items: [String], start: Int, isLast: Bool) async throws {
     _ = try await askUntilCancelled(.freeze(items, start: start, isLast: isLast))
   }

@@ -19,6 +19,11 @@ struct TracedRuntime: CommandRuntime {
     if !commit.isEndOnly { run.committed(bytes: commit.cursor?.count) }
   }
 
+  func commitLast(_ commit: Commit) async throws {
+    try await runtime.commitLast(commit)
+    if !commit.isEndOnly { run.committed(bytes: commit.cursor?.count) }
+  }
+
   func batchBegins() { run.announced() }
 
   func freeze(_ items: [String], start: Int, isLast: Bool) async throws {

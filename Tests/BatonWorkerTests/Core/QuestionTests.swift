@@ -42,6 +42,43 @@ import Testing
     #expect(bench.reconnects() == [])
   }
 
+  @Test func `what a handler concludes with is sent with its ending, and again after each welcome`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    let commit = Commit(cursor: [1], completedUnits: 1, totalUnits: 1, reachesEnd: true)
+    let checkpoint = Checkpoint(commit, of: key(1), after: Progress())
+    #expect(bench.core.conclude(key(1), with: commit) == nil)
+    let both: [WorkerCore.Effect] = [
+      .send(.checkpoint(checkpoint)), .send(.ended(Ending(launch: key(1), outcome: .finished))),
+    ]
+    #expect(bench.core.handlerEnded(key(1), .finished) == both)
+    #expect(bench.reconnects() == both)
+    // A coordinator that took the checkpoint by itself answers it.
+    #expect(bench.hears(.committed(key(1), batch: 0)) == [])
+    #expect(bench.reconnects() == both)
+    #expect(bench.hears(.endingCommitted(key(1))) == [.forget(key(1))])
+    #expect(bench.reconnects() == [])
+  }
+
+  @Test func `what a handler concludes with is dropped if the handler then fails, and is held to its limit`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    let large = Commit(
+      cursor: [UInt8](repeating: 0, count: Checkpoint.maximumCursorBytes + 1), completedUnits: 1, totalUnits: 1)
+    guard case .refused(_, isSuperseded: false)? = bench.core.conclude(key(1), with: large) else {
+      Issue.record("a cursor that is too large was taken")
+      return
+    }
+    #expect(bench.core.conclude(key(1), with: Commit(cursor: nil, completedUnits: 1, totalUnits: 1)) == nil)
+    #expect(
+      bench.core.handlerEnded(key(1), .failed("no"))
+        == [.send(.ended(Ending(launch: key(1), outcome: .failed("no"))))])
+    guard case .refused(_, isSuperseded: true)? = bench.core.conclude(key(1), with: large) else {
+      Issue.record("an ended launch concluded")
+      return
+    }
+  }
+
   static let submission = LaunchSubmission(name: "next", identifier: JobIdentifier("com.example.next")!)
   static let accepted = LaunchSubmissionAnswer.accepted(
     AcceptedSubmission(

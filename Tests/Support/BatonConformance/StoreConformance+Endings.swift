@@ -108,6 +108,37 @@ extension StoreConformance {
         try await s.store.end([ending], from: StoreScenario.worker, at: s.now).map(\.subject), [nil],
         "of the same once more")
     },
+    Case("a last checkpoint is committed with its ending, and one that is refused makes the launch fail") { s in
+      let (definition, first) = try await s.running { $0.retry.limit = 0 }
+      let last = Checkpoint(launch: first, batch: 0, completedUnits: 1, totalUnits: 1, reachesEnd: true)
+      func end(_ launch: LaunchKey, after checkpoint: Checkpoint) async throws -> EndingAnswer {
+        let ending = Ending(launch: launch, outcome: .finished)
+        return try require(
+          try await s.store.end([ending], after: [checkpoint], from: StoreScenario.worker, at: s.now).first, "the answer")
+      }
+      let answer = try await end(first, after: last)
+      try expect(answer.checkpoint, .committed(batch: 0), "the checkpoint's answer")
+      try expect(answer.state, .succeeded, "the request")
+      try expect(try await s.record(first.request).progress.batches, 1, "batches")
+      try expect(try await s.store.launches(of: first.request).map(\.batches), [1], "the launch's batches")
+      // The answer got lost, and the worker says both again.
+      let again = try await end(first, after: last)
+      try expect([again.wasLive, again.checkpoint == .superseded], [false, true], "the same again")
+      try expect(try await s.record(first.request).progress.batches, 1, "batches")
+
+      try await s.submit("job", to: definition)
+      let second = try await s.start(definition)
+      let skipping = Checkpoint(launch: second, batch: 3, completedUnits: 4, totalUnits: 4, reachesEnd: true)
+      let refused = try await end(second, after: skipping)
+      try expect(refused.state, .failed, "a batch was skipped")
+      try expect(try await s.record(second.request).reason?.contains("batch 3 is refused"), true, "why it failed")
+
+      try await s.submit("job", to: definition)
+      let third = try await s.start(definition)
+      try await s.end(third, .lost)
+      let stale = try await end(third, after: Checkpoint(launch: third, batch: 0, completedUnits: 1, reachesEnd: true))
+      try expect([stale.wasLive, stale.checkpoint == .superseded], [false, true], "of a launch that is over")
+    },
     Case("an ungraceful end is recorded as one", rows: [28.3]) { s in
       let (_, launch) = try await s.running()
       _ = try await s.store.end(

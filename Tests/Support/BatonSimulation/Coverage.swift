@@ -61,7 +61,7 @@ extension World {
     count(.order, Self.name(of: order))
     switch news {
     case .leaseEnded(_, let answers), .leaseEndedElsewhere(_, let answers), .overrunEnded(let answers),
-      .ended(_, _, let answers, _):
+      .ended(_, _, _, let answers, _):
       for answer in answers { count(answer) }
     case .checkpointed(_, _, let answers, _):
       for answer in answers { count(.order, "checkpoint \(Self.name(of: answer))") }

@@ -37,14 +37,13 @@ extension SimulatedCoordinator {
 
   /// The store's answer, as the breakage `forgetsRequeue` falsifies it.
   func broken(_ news: StoreNews) -> StoreNews {
-    guard world.breakage == .forgetsRequeue, case .ended(let id, let endings, let answers, let host) = news else {
-      return news
-    }
+    guard world.breakage == .forgetsRequeue, case .ended(let id, let endings, let checkpoints, let answers, let host) = news
+    else { return news }
     let forgotten = answers.map { answer in
       var answer = answer
       (answer.state, answer.released, answer.nextDue) = (.scheduled, nil, NextDue())
       return answer
     }
-    return .ended(id, endings, forgotten, of: host)
+    return .ended(id, endings, after: checkpoints, forgotten, of: host)
   }
 }

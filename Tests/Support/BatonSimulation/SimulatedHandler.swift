@@ -145,15 +145,24 @@ final class SimulatedHandler {
   }
 
   private func commit() throws {
-    phase = .committing
     let after = batches + 1
-    try ask(
-      .commit(
-        Commit(
-          cursor: Checkpoint.cursor(of: launch.request, after: after), completedUnits: completed(after),
-          totalUnits: Int64(total * batchSize), reachesEnd: isCommand && after == total)))
+    let commit = Commit(
+      cursor: Checkpoint.cursor(of: launch.request, after: after), completedUnits: completed(after),
+      totalUnits: Int64(total * batchSize), reachesEnd: isCommand && after == total)
+    if commit.reachesEnd { return try endWith(commit) }
+    phase = .committing
+    try ask(.commit(commit))
     guard world.breakage == .runsAhead, phase == .committing, after < total else { return }
     try world.journal.began(after, of: launch)
+  }
+
+  /// Ends with the last checkpoint, as a command does. Now and then something else happens to the command in between.
+  private func endWith(_ commit: Commit) throws {
+    if case .refused? = worker.core.conclude(launch, with: commit) { return try end(Self.failed("refused")) }
+    world.count(.handler, "concludes with its last batch")
+    world.after(.microseconds(draw.number(1...20) == 1 ? 500_000 : 50), for: worker.owner) { [self] in
+      if phase == .running { try end(.finished) }
+    }
   }
 
   /// The units after so many batches. The last batch of a shard may be shorter.

@@ -31,7 +31,12 @@ extension World {
     case .overrunEnded(let answers):
       guard case .endOverrun(let endings, _) = order else { break }
       try ended(endings, answers, at: time)
-    case .ended(_, let endings, let answers, _): try ended(endings, answers, at: time)
+    case .ended(_, let endings, let checkpoints, let answers, _):
+      for checkpoint in checkpoints {
+        guard let answer = answers.first(where: { $0.launch == checkpoint.launch })?.checkpoint else { continue }
+        try journal.checkpointed(checkpoint, answer)
+      }
+      try ended(endings, answers, at: time)
     case .expiryNoted(let launch, let reason, _):
       // The coordinator that serves the host next hears of the stall and notes it again.
       let isFirst = journal.launches[launch]?.asked == nil

@@ -21,6 +21,10 @@ extension CommandLaunch {
       if stop.isStopped { throw CommandExpired(isGraceful: true) }
       runtime.batchBegins()
       try await execute(ItemPassage(batch, launch: self).invocation())
+      if end == source.count {
+        _ = try await more
+        return try await commit(end, of: end)
+      }
       try await commit(end, of: source.count)
       offset = end
       ahead += try await more
@@ -28,9 +32,9 @@ extension CommandLaunch {
   }
 
   private func commit(_ completed: Int, of total: Int) async throws {
-    try await runtime.commit(
-      Commit(
-        cursor: nil, completedUnits: Int64(completed), totalUnits: Int64(total), reachesEnd: completed == total))
+    let commit = Commit(
+      cursor: nil, completedUnits: Int64(completed), totalUnits: Int64(total), reachesEnd: completed == total)
+    if commit.reachesEnd { try await runtime.commitLast(commit) } else { try await runtime.commit(commit) }
   }
 }
 

@@ -36,7 +36,7 @@ extension CommandLaunch {
   private func commitEnd(afterLines lines: Int) async throws {
     let last = runtime.progress
     let counted = last.completedUnits > 0 || last.totalUnits != nil
-    try await runtime.commit(
+    try await runtime.commitLast(
       Commit(
         cursor: last.cursor, completedUnits: counted ? last.completedUnits : 1,
         totalUnits: counted ? last.totalUnits : 1, reachesEnd: true,
