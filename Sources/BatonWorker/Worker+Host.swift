@@ -46,9 +46,9 @@ extension Worker {
   /// Returns the work of Baton on this host: that of the worker's process, of its supervisor, and of all their
   /// descendants.
   private func ownWork() -> ConditionMonitor.OwnWork {
-    let root = SupervisedProcess.isSupervised ? getppid() : getpid()
+    let tree = ProcessTree(root: SupervisedProcess.isSupervised ? getppid() : getpid())
     return ConditionMonitor.OwnWork(
-      cpuTime: { ProcessUse.cpuTime(ofTree: root) },
+      cpuTime: { [self] in tree.cpuTime(isGrowing: state.withLock { !$0.active.isEmpty }) },
       isWorking: { [self] in state.withLock { !$0.active.isEmpty } })
   }
 

@@ -18,13 +18,15 @@ extension Worker {
   func prepareSandbox(_ folders: WorkerFolders) async {
     let settings = configuration.sandbox
     let sandbox = await SandboxProbe.look(helper: settings.helper, required: settings.required)
-    let hidden = configuration.hidden(folders, environment: ProcessInfo.processInfo.environment)
+    let environment = ProcessInfo.processInfo.environment
+    let hidden = configuration.hidden(folders, environment: environment)
     // A command may replace a symbolic link that leads to a hidden path. The path that it leads to now stays hidden.
     let real = hidden.compactMap { SystemCall.realPath(of: $0) }.filter { !hidden.contains($0) }
     let places = [folders.data, settings.secretFolder.path].compactMap { FolderPlace($0) }
     state.withLock { state in
       state.core.announce(sandbox)
       (state.hidden, state.places) = (hidden + real, places)
+      state.runtimeFolders = RuntimeFolders(environment: environment)
     }
     guard let required = sandbox.required, sandbox.available.map({ $0 < required }) ?? true else { return }
     logger.warning(
@@ -34,13 +36,12 @@ extension Worker {
   /// The confinement of a command. Call it after `demandPermission`, for each launch: a coordinator of this user may
   /// have started, with another data folder, since the last one.
   func confinement(of work: Work, _ capabilities: Capabilities) -> CommandConfinement {
-    let environment = ProcessInfo.processInfo.environment
+    let (hidden, runtimeFolders, places) = state.withLock { ($0.hidden, $0.runtimeFolders, $0.places) }
     var confinement = CommandConfinement(
       permissions: capabilities.permissions ?? CommandPermissions(), helper: configuration.sandbox.helper,
-      level: capabilities.sandbox?.level(for: work),
-      hidden: state.withLock { $0.hidden } + RuntimeFolders(environment: environment).dataFolders,
+      level: capabilities.sandbox?.level(for: work), hidden: hidden + runtimeFolders.dataFolders,
       secrets: configuration.sandbox.secretFolder)
-    confinement.places = state.withLock { $0.places }
+    confinement.places = places
     return confinement
   }
 }

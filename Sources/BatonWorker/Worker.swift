@@ -75,6 +75,8 @@ public final class Worker: Service {
     /// Whether a thread outside of Swift's task pool watches the deadlines; see `watchLaunches`.
     var isWatched = false
     var processes: ProcessRegistry?
+    /// Keeps the folders of launches; `nil` before `run`, and if processes of a launch may outlive it.
+    var spares: SpareFolders?
     /// The connection to the host; `nil` before `run`, and if `WorkerConfiguration.probesHost` is off.
     var host: WorkerHost?
     /// The file of receipts; `nil` before `run`.
@@ -83,6 +85,8 @@ public final class Worker: Service {
     var limit: CPULimit?
     /// What commands must not open.
     var hidden: [String] = []
+    /// Where coordinators of this user say which data folders they have.
+    var runtimeFolders = RuntimeFolders(paths: [])
     /// The folders of those that must not be replaced while the worker runs.
     var places: [FolderPlace] = []
     /// `true` when the worker is about to end. No connection is opened after that.

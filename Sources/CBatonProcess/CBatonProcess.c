@@ -5,6 +5,7 @@
 #include "CBatonProcess.h"
 #include <sys/stat.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #if defined(__linux__)
 #include <sys/prctl.h>
+#include <sys/xattr.h>
 
 // Swift cannot call prctl(2), because it is variadic.
 int baton_become_subreaper(void) {
@@ -120,6 +122,53 @@ static int open_regular(int folder, const char *path, int links, unsigned int *m
 int baton_open_regular(const char *path, unsigned int *mode) {
   *mode = 0;
   return open_regular(AT_FDCWD, path, 8, mode);
+}
+
+#if defined(__linux__)
+// Attributes in `security.` are the system's: their value is not for the owner of a file to choose.
+static int has_attributes(int folder) {
+  char names[4096];
+  ssize_t length = flistxattr(folder, names, sizeof names);
+  if (length < 0) return errno != ENOTSUP;
+  for (ssize_t place = 0; place < length; place += (ssize_t)strlen(names + place) + 1)
+    if (strncmp(names + place, "security.", 9) != 0) return 1;
+  return 0;
+}
+
+static int is_among(const char *name, const char *const *names, int count) {
+  for (int index = 0; index < count; index++)
+    if (strcmp(name, names[index]) == 0) return 1;
+  return 0;
+}
+
+int baton_is_pristine(int folder, const char *const *names, int count) {
+  struct stat status;
+  if (fstat(folder, &status) != 0 || status.st_uid != geteuid() || status.st_gid != getegid() ||
+      (status.st_mode & 07777) != 0700 || has_attributes(folder))
+    return 0;
+  int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *stream = own < 0 ? NULL : fdopendir(own);
+  if (stream == NULL) {
+    quietly_close(own);
+    return 0;
+  }
+  int found = 0, others = 0;
+  for (struct dirent *entry; (entry = readdir(stream)) != NULL && others == 0;) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if (is_among(entry->d_name, names, count)) found++;
+    else others++;
+  }
+  closedir(stream);
+  return found == count && others == 0;
+}
+#else
+int baton_is_pristine(int folder, const char *const *names, int count) { return 0; }
+#endif
+
+int baton_is_at(int folder, const char *path) {
+  struct stat own, other;
+  return fstat(folder, &own) == 0 && lstat(path, &other) == 0 && own.st_dev == other.st_dev &&
+         own.st_ino == other.st_ino;
 }
 
 int baton_path_mode(const char *path) {

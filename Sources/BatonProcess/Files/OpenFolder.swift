@@ -1,4 +1,5 @@
 import BatonBase
+import CBatonProcess
 
 /// A folder that is used by its descriptor. It stays the same folder even if a command renames or removes it, or puts a
 /// symbolic link in its place.
@@ -13,6 +14,12 @@ package struct OpenFolder: Sendable {
     self.path = path
   }
 
+  /// Opens an existing folder. Throws `SystemError` if the path is a symbolic link.
+  init(itself path: String) throws {
+    file = OpenFile(try SystemCall.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+    self.path = path
+  }
+
   /// Opens an existing folder.
   /// - Parameter path: followed if it is a symbolic link.
   package init(at path: String) throws {
@@ -21,6 +28,26 @@ package struct OpenFolder: Sendable {
   }
 
   package var descriptor: Int32 { file.descriptor }
+
+  /// Whether this folder is as `init(making:)` and `makeFolder` make it, with nothing but these folders in it, which are
+  /// empty. The answer is always `false` on macOS.
+  func isPristine(with folders: [String]) -> Bool {
+    isPristine(descriptor, folders)
+      && folders.allSatisfy { name in
+        let folder = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        defer { if folder >= 0 { close(folder) } }
+        return folder >= 0 && isPristine(folder, [])
+      }
+  }
+
+  private func isPristine(_ folder: Int32, _ names: [String]) -> Bool {
+    let list: [UnsafePointer<CChar>?] = names.map { UnsafePointer(strdup($0)) }
+    defer { for name in list { free(UnsafeMutablePointer(mutating: name)) } }
+    return baton_is_pristine(folder, list, Int32(list.count)) != 0
+  }
+
+  /// Whether the folder is still at its path.
+  var isInPlace: Bool { baton_is_at(descriptor, path) != 0 }
 
   package func makeFolder(_ name: String) throws {
     guard mkdirat(descriptor, name, 0o700) == 0 else { throw SystemCall.failure("cannot make the folder", place(name)) }

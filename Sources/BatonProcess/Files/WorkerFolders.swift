@@ -16,6 +16,8 @@ package struct WorkerFolders: Hashable, Sendable {
   }
 
   package var launches: String { data + "/launches" }
+  /// Where `SpareFolders` keeps folders.
+  package var spares: String { data + "/spares" }
   package var secret: String { Self.secret(data: data) }
 
   /// The file with the secret of a worker that has this data folder.
@@ -28,7 +30,9 @@ package struct WorkerFolders: Hashable, Sendable {
   package func removeLeftovers() {
     guard let folder = try? OpenFolder(at: launches) else { return }
     FolderRemoval.empty(folder.descriptor)
+    guard let data = try? OpenFolder(at: data) else { return }
+    FolderRemoval.remove("spares", in: data.descriptor)
     // Earlier versions had a file there for each command.
-    if let data = try? OpenFolder(at: data) { FolderRemoval.remove("processes", in: data.descriptor) }
+    FolderRemoval.remove("processes", in: data.descriptor)
   }
 }

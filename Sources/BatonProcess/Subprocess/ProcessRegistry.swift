@@ -9,7 +9,7 @@ package final class ProcessRegistry: Sendable {
   let folders: WorkerFolders
   let adoptsOrphans: Bool
   /// `nil` if the worker cannot make control groups.
-  let groups: LaunchGroups?
+  package let groups: LaunchGroups?
   /// Starts the commands; `nil` if this system has no `baton-exec`.
   private let starter: Starter?
   let state = Mutex(State())

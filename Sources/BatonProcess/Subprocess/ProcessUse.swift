@@ -1,4 +1,5 @@
 import BatonBase
+import Synchronization
 
 /// The processor time and memory that processes use, from `/proc/PID/stat` (proc_pid_stat(5)). On a system without it
 /// (macOS), the use is not known.
@@ -29,6 +30,18 @@ package struct ProcessUse: Hashable, Sendable {
     steady(leader) { ProcessTable.family(of: leader).filter { $0 != leader } }
   }
 
+  /// The user and system time of these processes, and of all processes that they have reaped; `nil` if one of them has
+  /// ended.
+  fileprivate static func cpuTime(of processes: [Int32]) -> Duration? {
+    guard let first = processes.first else { return nil }
+    var isWhole = true
+    let use = steady(first) {
+      isWhole = processes.allSatisfy { SystemCall.signal($0, 0) == 0 }
+      return Array(processes.dropFirst())
+    }
+    return isWhole ? use?.cpuTime : nil
+  }
+
   /// Reads the samples of a process and of `others` until they are consistent, and adds them up.
   private static func steady(_ pid: Int32, _ others: () -> [Int32]) -> ProcessUse? {
     var last: [ProcessSample] = []
@@ -56,6 +69,39 @@ package struct ProcessUse: Hashable, Sendable {
 
   private static let tick: Duration = .nanoseconds(1_000_000_000 / max(1, Int64(sysconf(Int32(_SC_CLK_TCK)))))
   private static let pageSize = Int64(sysconf(Int32(_SC_PAGESIZE)))
+}
+
+/// The processor time of a process and its descendants, which is asked for again and again. To find the descendants
+/// takes most of the time, so they are looked for only now and then, and always while their number may grow.
+package final class ProcessTree: Sendable {
+  private let root: Int32
+  private let state = Mutex(State())
+
+  private struct State {
+    var members: [Int32] = []
+    var uses = 0
+  }
+
+  /// How often the members that were found are used again.
+  private static let uses = 30
+
+  package init(root: Int32) { self.root = root }
+
+  /// The user and system time of the process, of its running descendants, and of all processes that these have reaped.
+  /// `nil` if there is no such process, or the system does not tell.
+  /// - Parameter isGrowing: whether the descendants may start processes now. Otherwise the time of a process that was
+  ///   started lately may be missing, until it is reaped or looked for.
+  package func cpuTime(isGrowing: Bool) -> Duration? {
+    let members = state.withLock { state -> [Int32] in
+      guard !isGrowing, state.uses < Self.uses, !state.members.isEmpty else { return [] }
+      state.uses += 1
+      return state.members
+    }
+    if let time = ProcessUse.cpuTime(of: members) { return time }
+    let found = [root] + ProcessTable.descendants(of: root)
+    state.withLock { ($0.members, $0.uses) = (found, 0) }
+    return ProcessUse.cpuTime(ofTree: root)
+  }
 }
 
 /// The use of one process, from the line in `/proc/PID/stat`.

@@ -24,6 +24,7 @@ package struct CommandRunner: Sendable {
   /// commands are not limited (contract, row 18).
   let limit: CPULimit?
   let confinement: CommandConfinement
+  private let spares: SpareFolders?
 
   /// - Parameters:
   ///   - definition: must have `work`.
@@ -33,11 +34,12 @@ package struct CommandRunner: Sendable {
   ///   - time: the clock for deadlines.
   ///   - limit: the host's limit on the processor time of commands.
   ///   - confinement: what the host's owner permits, and the sandbox.
+  ///   - spares: keeps the folders of launches; `nil` to make and remove one for each.
   package init(
     definition: Definition, assignment: Assignment, gpus: [String] = [], folders: WorkerFolders, host: HostName,
     processes: ProcessRegistry,
     terminationMargin: Duration? = nil, time: CommandTime = .continuous, limit: CPULimit? = nil,
-    confinement: CommandConfinement = .none
+    confinement: CommandConfinement = .none, spares: SpareFolders? = nil
   ) {
     guard let work = definition.work else { preconditionFailure("\(definition.pattern) has no command to run") }
     self.definition = definition
@@ -51,6 +53,7 @@ package struct CommandRunner: Sendable {
     self.time = time
     self.limit = definition.requirements.externalPower ? nil : limit
     self.confinement = confinement
+    self.spares = spares
   }
 
   /// Runs the rest of the work. Returns when the work is done and its last commit, which has `reachesEnd`, is durable.
@@ -69,7 +72,7 @@ package struct CommandRunner: Sendable {
 
   private func launch(_ runtime: any CommandRuntime, stop: CommandStop) async throws {
     let user = try user()
-    let folder = try LaunchFolder(folders.folder(of: assignment.launch), for: user)
+    let folder = try LaunchFolder(folders.folder(of: assignment.launch), for: user, spares: spares)
     processes.begin(assignment.launch, limit: limit)
     stop.announces(in: folder)
     let result: Result<Void, any Error>

@@ -12,21 +12,29 @@ struct LaunchFolder: Sendable {
   private let folder: OpenFolder
   /// The group that may read the files of the launch; `nil` if its command runs as the worker's user.
   private let reader: UInt32?
+  /// Where the folder is kept for another launch, if it stays as it was made.
+  private let spares: SpareFolders?
 
   /// Makes the folder. A folder with the same name, left by an earlier worker, is removed first.
   /// - Parameters:
   ///   - path: the folder's path. The folder above it must exist.
   ///   - user: the user as which the command runs; `nil` means the worker's user. Another user gets the two folders in
   ///     which commands write, and may read the rest.
-  init(_ path: String, for user: CommandUser? = nil) throws {
+  ///   - spares: has folders that are made already, which other users do not get.
+  init(_ path: String, for user: CommandUser? = nil, spares: SpareFolders? = nil) throws {
     self.path = path
     reader = user?.group
+    self.spares = user == nil ? spares : nil
+    if let spare = self.spares?.take(for: path) {
+      folder = spare
+      return
+    }
     if let end = path.lastIndex(of: "/") {
       let launches = try OpenFolder(at: String(path[...end]))
       FolderRemoval.remove(String(path[path.index(after: end)...]), in: launches.descriptor)
     }
     folder = try OpenFolder(making: path)
-    for name in [Self.temporaryName, Self.emptyName] {
+    for name in Self.inner {
       try folder.makeFolder(name)
       if let user { try folder.give(name, to: user.id, user.group) }
     }
@@ -104,21 +112,27 @@ struct LaunchFolder: Sendable {
   var empty: String { "\(path)/\(Self.emptyName)" }
 
   private static let (itemsName, temporaryName, emptyName) = ("items", "tmp", "work")
+  private static let inner = [temporaryName, emptyName]
   private static let (transfersName, socketName) = ("transfers.json", "submit.sock")
 
-  /// Removes the folder and everything that commands put into it. A folder that cannot be removed is tried again when a
-  /// worker starts. This runs on a thread of its own, because some file systems take milliseconds for each folder.
+  /// Removes the folder and everything that commands put into it, or keeps it for another launch. A folder that cannot
+  /// be removed is tried again when a worker starts.
   func remove() async {
-    _ = try? await onOwnThread { if !removeOwn() { folder.remove() } }
+    if let spares, spares.keep(folder, with: Self.inner) { return }
+    // On a thread of its own, because some file systems take milliseconds for each folder.
+    _ = try? await onOwnThread {
+      if removeFiles(), let spares, spares.keep(folder, with: Self.inner) { return }
+      if !removeEmpty() { folder.remove() }
+    }
   }
 
-  /// Removes the files that Baton made, and the folder. Returns `false` if commands have left other files.
-  private func removeOwn() -> Bool {
-    for file in [
+  /// Removes the files that Baton made. Returns `false` if one cannot be removed.
+  private func removeFiles() -> Bool {
+    [
       "payload", "checkpoint.json", Self.itemsName, Self.transfersName, Self.socketName, ProcessMarker.fileName,
-    ] {
-      guard folder.removeFile(file) else { return false }
-    }
-    return [Self.temporaryName, Self.emptyName].allSatisfy(folder.removeEmptyFolder) && rmdir(path) == 0
+    ].allSatisfy(folder.removeFile)
   }
+
+  /// Removes the folder if nothing is left in it.
+  private func removeEmpty() -> Bool { Self.inner.allSatisfy(folder.removeEmptyFolder) && rmdir(path) == 0 }
 }

@@ -39,7 +39,8 @@ extension Worker {
     let processes = ProcessRegistry(
       folders: folders, adoptsOrphans: configuration.ownsProcess, groups: launchGroups(folders),
       helper: configuration.sandbox.helper)
-    state.withLock { $0.processes = processes }
+    let endsAllProcesses = configuration.ownsProcess || processes.groups != nil
+    state.withLock { ($0.processes, $0.spares) = (processes, endsAllProcesses ? SpareFolders(in: folders) : nil) }
     let killed = processes.killLeftovers()
     if killed > 0 {
       logger.warning("killed processes that an earlier worker left", metadata: ["processes": "\(killed)"])

@@ -102,7 +102,7 @@ extension Worker {
         definition: definition, assignment: assignment, gpus: gpus(of: assignment), folders: folders,
         host: HostName(configuration.name),
         processes: processes, limit: state.withLock { $0.limit },
-        confinement: confinement(of: work, capabilities))
+        confinement: confinement(of: work, capabilities), spares: state.withLock { $0.spares })
       return try await runner.run(runtime)
     }
     guard let handler = handler(for: definition.pattern) else {

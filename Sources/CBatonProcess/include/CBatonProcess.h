@@ -67,6 +67,14 @@ int baton_socket_pair(int *first, int *second, int seconds);
 /// The kind of the file at `path`. A symbolic link to a file is BATON_FILE; a link to a folder is BATON_OTHER.
 int baton_file_kind(const char *path);
 
+/// Whether a folder is as this process makes one: of this user and its group, with mode 0700, without attributes of
+/// users (access control lists are such), and with exactly these entries. Only on Linux; elsewhere the answer is 0.
+/// - Parameter folder: an open folder, whose read position is left where it is.
+int baton_is_pristine(int folder, const char *const *names, int count);
+
+/// Whether the path itself, and not what it links to, is the open folder.
+int baton_is_at(int folder, const char *path);
+
 /// st_mode of the file that a path leads to, or -1.
 int baton_path_mode(const char *path);
 

@@ -89,4 +89,53 @@ import Testing
     #expect(fixture.names(in: fixture.folders.launches) == [])
     #expect(isUnharmed)
   }
+
+  // MARK: Spare folders
+
+  private func spare(_ script: String) async throws -> [String] {
+    let plain = fixture.runner(fixture.shell(script, items: .range(1...1)))
+    let spares = SpareFolders(in: fixture.folders)
+    try await CommandRunner(
+      definition: plain.definition, assignment: plain.assignment, folders: fixture.folders, host: plain.host,
+      processes: fixture.processes, spares: spares
+    ).run(FakeRuntime())
+    #expect(fixture.names(in: fixture.folders.launches) == [])
+    return fixture.names(in: fixture.folders.spares)
+  }
+
+  #if os(Linux)
+    @Test func `the folder of a command that leaves nothing is the next launch's`() async throws {
+      let (first, second) = (fixture.folders.launches + "/9-1", fixture.folders.launches + "/9-2")
+      let spares = SpareFolders(in: fixture.folders)
+      let folder = try LaunchFolder(first, spares: spares)
+      try folder.writeItems(Array("secret".utf8))
+      await folder.remove()
+      #expect(fixture.names(in: fixture.folders.launches) == [] && fixture.names(in: fixture.folders.spares) == ["1"])
+      let next = try LaunchFolder(second, spares: spares)
+      #expect(fixture.names(in: fixture.folders.spares) == [])
+      #expect(fixture.names(in: second).sorted() == ["tmp", "work"])
+      #expect(fixture.names(in: second + "/tmp") == [] && fixture.names(in: second + "/work") == [])
+      await next.remove()
+      // Something is in the way: the folder is made as if there were no spare one.
+      try FileManager.default.createDirectory(atPath: first + "/x", withIntermediateDirectories: true)
+      let third = try LaunchFolder(first, spares: spares)
+      #expect(fixture.names(in: first).sorted() == ["tmp", "work"])
+      await third.remove()
+      fixture.folders.removeLeftovers()
+      #expect(fixture.names(in: fixture.folders.data).sorted() == ["launches"])
+      #expect(try await spare("true") == ["1"])
+    }
+  #endif
+
+  @Test(
+    .refuses(31),
+    arguments: [
+      "touch $TMPDIR/x", "mkdir $TMPDIR/../work/x", "touch $TMPDIR/../x", "chmod 755 $TMPDIR", "chmod 711 $TMPDIR/..",
+      "chmod +t $TMPDIR/../work", "rmdir $TMPDIR", "rmdir $TMPDIR; ln -s / $TMPDIR", "rmdir $TMPDIR; touch $TMPDIR",
+      "setfattr -n user.x -v y $TMPDIR || touch $TMPDIR/x", "setfacl -m u:1:rwx $TMPDIR/.. || touch $TMPDIR/x",
+      "d=$(dirname $TMPDIR); mv $d $d.moved; mkdir -m 700 $d $d/tmp $d/work",
+    ])
+  func `a folder that a command has changed is no other launch's`(script: String) async throws {
+    #expect(try await spare(script) == [])
+  }
 }

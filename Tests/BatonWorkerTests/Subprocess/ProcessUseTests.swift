@@ -53,6 +53,18 @@ struct ProcessUseTests {
       _ = try await process.task.value
     }
 
+    @Test("the members of a tree are looked for while it grows, when one has ended, and now and then")
+    func members() async throws {
+      let process = try await fixture.start(burn + "read x < gate; burn; sleep 1000 & echo burnt; wait")
+      let tree = ProcessTree(root: process.pid)
+      let before = try #require(tree.cpuTime(isGrowing: true))
+      for _ in 0..<100 { #expect(try #require(tree.cpuTime(isGrowing: false)) >= before) }
+      fixture.processes.killAll()
+      _ = try await process.task.value
+      #expect(tree.cpuTime(isGrowing: false) == nil)
+      #expect(ProcessTree(root: 0).cpuTime(isGrowing: true) == nil)
+    }
+
     @Test("a launch has used what its ended and its running commands have, until it is over")
     func launch() async throws {
       let launch = LaunchKey(request: RequestID(1), number: 1)
