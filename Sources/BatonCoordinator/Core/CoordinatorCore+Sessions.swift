@@ -328,9 +328,17 @@ extension CoordinatorCore {
   }
 
   /// The store failed to store what a worker said. The connection ends, and the worker repeats all unanswered messages
-  /// to this coordinator or to the next one.
+  /// to this coordinator or to the next one. Those that came later are dropped: an ending must not be stored without
+  /// the checkpoint that was said before it. Output alone is not repeated.
   mutating func failedForWorker(_ id: SessionID, at now: Now) {
     add(.close(id))
+    if let index = sessions.index(forKey: id) {
+      sessions.values[index].pending.removeAll { if case .output = $0 { false } else { true } }
+      let groups = sessions.values[index].groups.map { group in
+        group.filter { if case .appendOutput = $0 { true } else { false } }
+      }
+      sessions.values[index].groups = groups.filter { !$0.isEmpty }
+    }
     finishGroup(id, at: now)
   }
 

@@ -68,7 +68,9 @@ extension WorkerCore {
   /// Returns all messages that have not been answered yet, to be sent again after a welcome.
   private func repeated() -> [Effect] {
     return launches.values.sorted { $0.key < $1.key }.flatMap { launch in
-      ((launch.dialogue.unanswered.map { [$0] } ?? []) + launch.news(processEnds: endsProcessAt != nil)).map { .send($0) }
+      ((launch.dialogue.unanswered.map { [$0] } ?? []) + launch.news(processEnds: endsProcessAt != nil)).map {
+        .send($0)
+      }
     }
   }
 

@@ -29,8 +29,8 @@ package struct OpenFolder: Sendable {
 
   package var descriptor: Int32 { file.descriptor }
 
-  /// Whether this folder is as `init(making:)` and `makeFolder` make it, with nothing but these folders in it, which are
-  /// empty. The answer is always `false` on macOS.
+  /// Whether this folder is as `init(making:)` and `makeFolder` make it, with nothing but these folders in it, which
+  /// are empty. The answer is always `false` on macOS.
   func isPristine(with folders: [String]) -> Bool {
     isPristine(descriptor, folders)
       && folders.allSatisfy { name in

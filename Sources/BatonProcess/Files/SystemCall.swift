@@ -132,8 +132,8 @@ package final class OpenFile: Sendable {
   }
 }
 
-// Within `SystemCall` and `OpenFile`, their members shadow open(2), write(2), read(2) and close(2). These functions call
-// the C library.
+// Within `SystemCall` and `OpenFile`, their members shadow open(2), write(2), read(2) and close(2). These functions
+// call the C library.
 private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 private func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {

@@ -6,7 +6,8 @@ import Synchronization
 /// process has adopted. The table is static because a process has only one set of children.
 ///
 /// Commands are started, reaped and looked for under one lock. Therefore a look is exact: the kernel's list of children
-/// leaves out no child while none is reaped (proc_tid_children(5)), and a child that is not in this table is no command.
+/// leaves out no child while none is reaped (proc_tid_children(5)), and a child that is not in this table is no
+/// command.
 enum ChildTable {
   private struct State {
     var started: Set<Int32> = []

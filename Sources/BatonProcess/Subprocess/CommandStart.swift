@@ -23,9 +23,9 @@ struct CommandStart: Sendable {
     guard let starter else { return try (performAlone(), launch.limit == nil && group == nil) }
     do throws(SystemError) {
       return (try starter.start(order), true)
-    } catch where error.code == .noStarter && launch.fence == nil {
+    } catch  where error.code == .noStarter && launch.fence == nil {
       return try (performAlone(), launch.limit == nil && group == nil)
-    } catch where error.code == .noStarter {
+    } catch  where error.code == .noStarter {
       throw SystemError(.notFenced, error.message, cause: error.cause)
     }
   }
@@ -56,7 +56,7 @@ struct CommandStart: Sendable {
       do throws(SystemError) {
         return try SystemCall.spawn(
           fence.helper, [Fence.helperName] + words, launch.environment, in: launch.directory, descriptors + [report])
-      } catch where error.code != .directoryNotEntered && error.code != .argumentsTooLong {
+      } catch  where error.code != .directoryNotEntered && error.code != .argumentsTooLong {
         throw SystemError(.notFenced, "cannot start \(fence.helper): \(error)", cause: error.cause)
       }
     }

@@ -50,7 +50,7 @@ extension ProcessRegistry {
     let origins = sparesRunning ? look.origins : ProcessOrigins()
     var found = false
     for child in look.strangers where isOrphan(child, in: look) {
-      let verdict = origins.verdict(on: child, ProcessMarker.reading(of: child.pid), ours: folders.launches + "/")
+      let verdict = verdict(on: child, origins)
       if verdict == .lookAgain { found = true }
       guard verdict == .kill else { continue }
       // The child may have been reaped since. Its process id may now belong to another process.
@@ -60,6 +60,15 @@ extension ProcessRegistry {
       ChildTable.reapOrphan(child.pid)
     }
     return found ? .orphans : look.isComplete ? .noOrphans : .notSure
+  }
+
+  private func verdict(on child: ProcessEntry, _ origins: ProcessOrigins) -> ProcessOrigins.Verdict {
+    let marker = ProcessMarker.reading(of: child.pid)
+    // A process that is about to end has no environment any more, and may have children that are not orphans yet.
+    if marker == .unreadable, !child.isZombie, ProcessTable.entry(of: child.pid)?.hasMemory != true {
+      return .lookAgain
+    }
+    return origins.verdict(on: child, marker, ours: folders.launches + "/")
   }
 
   /// Whether a child that this process has not started is an adopted orphan. Commands lead their own process groups in

@@ -13,8 +13,8 @@ package protocol CommandRuntime: LaunchRuntime {
   func freeze(_ items: [String], start: Int, isLast: Bool) async throws
   /// Returns the items `start ..< start + count` from the store, in order.
   func items(start: Int, count: Int) async throws -> [String]
-  /// Saves the last checkpoint of the launch. It may be committed together with the ending of the launch, if the command
-  /// runner returns without an error. The runner asks nothing afterwards.
+  /// Saves the last checkpoint of the launch. It may be committed together with the ending of the launch, if the
+  /// command runner returns without an error. The runner asks nothing afterwards.
   func commitLast(_ commit: Commit) async throws
   /// Passes on output of the command. The last 64 KiB of each launch are kept. This method never waits.
   func output(_ bytes: [UInt8])

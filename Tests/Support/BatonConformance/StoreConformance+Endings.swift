@@ -114,7 +114,8 @@ extension StoreConformance {
       func end(_ launch: LaunchKey, after checkpoint: Checkpoint) async throws -> EndingAnswer {
         let ending = Ending(launch: launch, outcome: .finished)
         return try require(
-          try await s.store.end([ending], after: [checkpoint], from: StoreScenario.worker, at: s.now).first, "the answer")
+          try await s.store.end([ending], after: [checkpoint], from: StoreScenario.worker, at: s.now).first,
+          "the answer")
       }
       let answer = try await end(first, after: last)
       try expect(answer.checkpoint, .committed(batch: 0), "the checkpoint's answer")

@@ -37,7 +37,8 @@ extension SimulatedCoordinator {
 
   /// The store's answer, as the breakage `forgetsRequeue` falsifies it.
   func broken(_ news: StoreNews) -> StoreNews {
-    guard world.breakage == .forgetsRequeue, case .ended(let id, let endings, let checkpoints, let answers, let host) = news
+    guard world.breakage == .forgetsRequeue,
+      case .ended(let id, let endings, let checkpoints, let answers, let host) = news
     else { return news }
     let forgotten = answers.map { answer in
       var answer = answer
