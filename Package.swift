@@ -249,10 +249,11 @@ let package = Package(
         signals,
         logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
+    .target(name: "CBatonNoICU"),
     .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
+        "CBatonNoICU", "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
         "BatonHost", "BatonWorker", "BatonWorkerProgram", signals,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
