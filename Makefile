@@ -35,7 +35,7 @@ stage = @mkdir -p results && echo "$$(date +%s) $(1)" >> results/stages
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test outside interop check lint imports checks contract deploy api console pages format build release everything faults bench bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test outside interop check lint imports checks contract deploy api console pages format build release everything faults bench bench-peers bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -166,6 +166,13 @@ bench: everything
 bench-postgres: everything
 	Scripts/setup postgres
 	Scripts/with-postgres --fsync $(RELEASE)/baton-benchmarks $(if $(ONLY),$(ONLY),B13 B14 B15 B16 B17 B18 B19 B20)
+
+# Each of the other systems installs its packages itself, so that the others go on if one cannot be installed.
+## bench-peers: measures Baton and other job systems on this machine: table and picture; ONLY="baton celery" for some
+bench-peers: everything
+	Scripts/setup peers
+	Benchmarks/peers/check
+	Benchmarks/peers/run --picture results/peers.svg $(ONLY)
 
 ## bench-small: runs B1, B3 and B4 briefly on release binaries; the figures are printed and not checked
 bench-small: everything

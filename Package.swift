@@ -265,7 +265,7 @@ let package = Package(
         "BatonProcess", "BatonTransfers", "BatonWorker", lifecycle, signals, logging, tracing,
         grpc, protobuf,
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
+      ], path: "Benchmarks", exclude: ["peers"], swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonCore", "BatonStore", "BatonCoordinator"],
       path: "Tests/Support/BatonSimulation",
