@@ -253,7 +253,8 @@ let package = Package(
     .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "CBatonNoICU", "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
+        "CBatonNoICU", "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire",
+        "BatonProcess",
         "BatonHost", "BatonWorker", "BatonWorkerProgram", signals,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),

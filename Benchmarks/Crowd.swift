@@ -34,7 +34,7 @@ enum Crowd {
     note("  \(((memory - alone) * 1024 / Double(count)).formatted()) KiB for each connection")
     return [
       .bound("B6 memory of the coordinator with \(count) idle workers", memory, "MiB", atMost: 1024),
-      .bound("B6 processor of the coordinator with \(count) idle workers", idle, "% of a core", atMost: 25),
+      .bound("B6 processor of the coordinator with \(count) idle workers", idle, "% of a core", atMost: 15),
       .bound("B6 from the first to the last of \(count) expiries", spread, "s", atMost: 1),
     ]
   }

@@ -12,7 +12,7 @@ enum Latency {
     let limit = Limits.fdatasync() + 2 * (try Limits.roundTrip())
     return [
       Measurement(
-        "B3 submit to handler start, p50", value: times.median * 1000, unit: "ms", limit: limit * 1000, target: 3,
+        "B3 submit to handler start, p50", value: times.median * 1000, unit: "ms", limit: limit * 1000, target: 5,
         isAtMost: true),
       .bound("B3 submit to handler start, p99", times.percentile(0.99) * 1000, "ms", atMost: 4),
     ]
@@ -56,7 +56,7 @@ enum Checkpoints {
     }
     return [
       Measurement("B4 checkpoints, one job", value: single, unit: "checkpoints/s", limit: sequence, target: 0.5),
-      Measurement("B4 checkpoints, 200 jobs", value: many, unit: "checkpoints/s", limit: group, target: 0.08),
+      Measurement("B4 checkpoints, 200 jobs", value: many, unit: "checkpoints/s", limit: group, target: 0.16),
     ]
   }
 

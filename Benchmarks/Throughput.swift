@@ -10,7 +10,7 @@ enum Throughput {
     let (rate, limit) = try await options.medians {
       (try await Self.rate(jobs: jobs), try Limits.jobLives(jobs, perCommit: 100))
     }
-    return [Measurement("B1 no-op jobs end to end", value: rate, unit: "jobs/s", limit: limit, target: 0.25)]
+    return [Measurement("B1 no-op jobs end to end", value: rate, unit: "jobs/s", limit: limit, target: 0.3)]
   }
 
   /// The rate of no-op jobs on a new fleet, in jobs per second.
