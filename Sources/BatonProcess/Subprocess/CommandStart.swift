@@ -20,6 +20,9 @@ struct CommandStart: Sendable {
   /// - Parameter starter: `nil` if there is no `baton-exec`.
   /// - Returns: the process, and whether the limit and the control group hold it.
   func perform(with starter: Starter?) throws(SystemError) -> (pid: Int32, isHeld: Bool) {
+    guard !hasNUL else {
+      throw SystemError(.failed, "an argument or a variable has a NUL character, which no program can be given")
+    }
     guard let starter else { return try (performAlone(), launch.limit == nil && group == nil) }
     do throws(SystemError) {
       return (try starter.start(order), true)
@@ -33,6 +36,12 @@ struct CommandStart: Sendable {
   /// Applies the limit and the control group to a process that runs already.
   func hold(_ leader: Int32) -> @Sendable () -> Void {
     { [launch, group] in ControlGroup.hold(leader, in: group, niceness: launch.limit?.effectiveNiceness) }
+  }
+
+  private var hasNUL: Bool {
+    let texts = [launch.executable, launch.directory] + launch.arguments
+    return texts.contains { $0.utf8.contains(0) }
+      || launch.environment.contains { $0.utf8.contains(0) || $1.utf8.contains(0) }
   }
 
   private var order: StartOrder {

@@ -77,6 +77,8 @@ struct StarterTests {
     #expect(try await code { $0.directory = "/no/such/folder" } == .directoryNotEntered)
     #expect(try await code { $0.arguments.append(String(repeating: "x", count: 200_000)) } == .argumentsTooLong)
     #expect(try await code { $0.arguments.append(String(repeating: "x", count: 17 << 20)) } == .argumentsTooLong)
+    #expect(try await code { $0.arguments.append("a\0b") } == .failed)
+    #expect(try await code { $0.environment["A"] = "a\0B=c" } == .failed)
     #expect(try await output(launch("echo on")) == "on\n")
   }
 
