@@ -82,7 +82,7 @@ package struct ProcessLaunch: Sendable {
 /// A descriptor of this process that another process gets under a number. It stays open at least until that process has
 /// been started.
 package struct PassedDescriptor: Sendable {
-  /// 3 or more. The smaller numbers are those of the standard streams.
+  /// From 0 to 1024. The numbers 0 to 2 are the standard streams.
   let number: Int32
   let file: OpenFile
 
