@@ -164,11 +164,13 @@ static int open_exactly(const struct options *options, const char *path, const c
   return descriptor;
 }
 
-// The words of the command line. What waits for a command forgets them, because every process can read them.
-static char **all_words;
+// The words of the command line of this process. What waits for a command forgets them, because every process can read
+// them.
+static char **command_line;
 
 static void forget_words(void) {
-  for (int index = 1; all_words[index] != NULL; index++) memset(all_words[index], 0, strlen(all_words[index]));
+  for (int index = 1; command_line[index] != NULL; index++)
+    memset(command_line[index], 0, strlen(command_line[index]));
 }
 
 // Returns in the process that is to become the command. With --isolate it is a new one.
@@ -307,7 +309,6 @@ static int help(void) {
 
 void become_command(int count, char **words) {
   struct options options = {0};
-  all_words = words;
   parse(&options, count, words);
   struct problem problem = {NULL, 0};
   if (options.forbids_cores) problem = forbid_core_dumps();
@@ -331,6 +332,7 @@ void fail_before(int report, const char *stage, int error, const char *what) {
 }
 
 int main(int count, char **words) {
+  command_line = words;
   if (count == 2 && strcmp(words[1], "--probe") == 0) return probe();
   if (count == 2 && strcmp(words[1], "--serve") == 0) return serve();
   if (count == 2 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0)) return help();
