@@ -16,8 +16,8 @@ extension Coordinator {
       try await spanSignal.wait { try await self.clocks.sleep(delivery.batch.delay) }
       self.state.withLock { $0.endedSpans = 0 }
       var begin = clocks.now().instant
-      while try await deliverOnce(delivery, &state) {
-        // The time that the backend took to answer does not count as our own work.
+      while try await deliverRound(delivery, &state) {
+        // The time that the backend took to answer does not count as this process's own work.
         let took = clocks.now().instant - begin - state.waited
         if takeNews(), state.failures == 0, !state.isLate {
           try await clocks.sleep(min(took * delivery.pause, .seconds(1)))
@@ -55,7 +55,7 @@ extension Coordinator {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         var state = DeliveryState(delivery, isLast: true)
-        while (try? await self.deliverOnce(delivery, &state)) == true, !Task.isCancelled {}
+        while (try? await self.deliverRound(delivery, &state)) == true, !Task.isCancelled {}
       }
       group.addTask { try? await self.clocks.sleep(.seconds(3)) }
       await group.next()
@@ -63,30 +63,43 @@ extension Coordinator {
     }
   }
 
-  /// Sends one request.
+  /// Reads spans, sends them in requests, one after the other, and confirms all that were delivered in one write. If
+  /// the process is killed before that, they are sent again.
   /// - Returns: false if nothing more waits, or if the backend has to be left alone for now.
-  private func deliverOnce(_ delivery: SpanDelivery, _ state: inout DeliveryState) async throws -> Bool {
-    let sources: [SpanSource]
+  private func deliverRound(_ delivery: SpanDelivery, _ state: inout DeliveryState) async throws -> Bool {
+    let limit = delivery.batch.batch * SpanDelivery.batchesOfRound
     do {
-      sources = try await store.unsentSpans(limit: state.size.spans)
+      let sources = try await store.unsentSpans(limit: limit)
       guard !sources.isEmpty else { return false }
-      var (keys, request) = delivery.request(of: sources, atMost: state.size.spans, at: now().date)
-      request.resource = request.resource.replacing(with: [try await auditHead()])
-      state.isLate = delivery.isLate(request.spans, at: now().date)
-      let sentAt = clocks.now().instant
-      let verdict = await delivery.send(request)
-      state.waited = clocks.now().instant - sentAt
-      let isFull = sources.count == state.size.spans
-      try await settle(keys, request.spans.count, verdict, &state)
-      guard case .retry(let asked) = verdict else {
-        return isFull || state.isDivided || keys.count < sources.count
+      let head = try await auditHead()
+      var (rest, delivered): (ArraySlice<SpanSource>, [SpanKey]) = (sources[...], [])
+      while !rest.isEmpty {
+        var (keys, request) = delivery.request(of: rest, atMost: state.size.spans, at: now().date)
+        request.resource = request.resource.replacing(with: [head])
+        state.isLate = delivery.isLate(request.spans, at: now().date)
+        let sentAt = clocks.now().instant
+        let verdict = await delivery.send(request)
+        state.waited += clocks.now().instant - sentAt
+        note(verdict, &state)
+        switch verdict {
+        case .delivered:
+          state.size.sufficed()
+          delivered += keys
+        case .retry(let asked):
+          try await store.confirmSpans(delivered)
+          let wait = delivery.backoff.wait(after: state.failures, asked: asked, draw: delivery.draw())
+          try await clocks.sleep(state.isLast ? .milliseconds(250) : wait)
+          return true
+        case .tooLarge where keys.count > 1 && request.spans.count > 1:
+          _ = state.size.wasTooLarge(request.spans.count)
+          continue
+        case .tooLarge(let reason), .rejected(let reason): try await reject(keys, request.spans.count, because: reason)
+        case .partial(let count, let message): try await reject(count, of: keys, because: message)
+        }
+        rest = rest.dropFirst(keys.count)
       }
-      if state.isLast {
-        try await clocks.sleep(.milliseconds(250))
-        return true
-      }
-      try await clocks.sleep(delivery.backoff.wait(after: state.failures, asked: asked, draw: delivery.draw()))
-      return true
+      try await store.confirmSpans(delivered)
+      return sources.count == limit
     } catch let error as StoreError where error.isPassing {
       note(error, while: "sending spans")
       return false
@@ -102,31 +115,8 @@ extension Coordinator {
       Names.Resource.auditHead, .string("\(head.sequence):\(Hexadecimal.text(head.hash))"))
   }
 
-  private func settle(
-    _ keys: [SpanKey], _ spans: Int, _ verdict: ExportVerdict, _ state: inout DeliveryState
-  ) async throws {
-    state.isDivided = false
-    switch verdict {
-    case .delivered:
-      state.size.sufficed()
-      try await store.confirmSpans(keys)
-    case .partial(let rejected, let message) where rejected == 0:
-      // The exporter, which knows the address, logs the warning, at most once a minute.
-      logger.debug("the tracing backend says of spans: \(message)")
-      try await store.confirmSpans(keys)
-    case .partial(let rejected, let message):
-      // The backend does not say which spans it rejected, so all of them are marked as rejected.
-      let text = "\(rejected) of these \(keys.count) were rejected: \(message)"
-      logger.error("the tracing backend took only a part: \(text)")
-      try await store.rejectSpans(keys, because: text, at: now().moment)
-      metrics.spansDropped(Int(clamping: rejected), .rejected)
-    case .tooLarge where keys.count > 1: state.isDivided = state.size.wasTooLarge(spans)
-    case .tooLarge(let reason), .rejected(let reason):
-      logger.error("the tracing backend rejected spans: \(reason)", metadata: ["spans": "\(spans)"])
-      try await store.rejectSpans(keys, because: reason, at: now().moment)
-      metrics.spansDropped(spans, .rejected)
-    case .retry: break
-    }
+  /// Logs when the backend begins to take no spans, and when it takes spans again.
+  private func note(_ verdict: ExportVerdict, _ state: inout DeliveryState) {
     if case .retry = verdict {
       state.failures += 1
       if state.failures == 1 { logger.warning("the tracing backend takes no spans; they wait in the store") }
@@ -134,6 +124,28 @@ extension Coordinator {
       if state.failures > 0 { logger.notice("the tracing backend takes spans again") }
       state.failures = 0
     }
+  }
+
+  /// Marks spans that the backend will never take.
+  private func reject(_ keys: [SpanKey], _ spans: Int, because reason: String) async throws {
+    logger.error("the tracing backend rejected spans: \(reason)", metadata: ["spans": "\(spans)"])
+    try await store.rejectSpans(keys, because: reason, at: now().moment)
+    metrics.spansDropped(spans, .rejected)
+  }
+
+  /// The backend took a request in part.
+  /// - Parameter rejected: how many spans it rejected; 0 if it only says something.
+  private func reject(_ rejected: Int64, of keys: [SpanKey], because message: String) async throws {
+    guard rejected > 0 else {
+      // The exporter, which knows the address, logs the warning, at most once a minute.
+      logger.debug("the tracing backend says of spans: \(message)")
+      return try await store.confirmSpans(keys)
+    }
+    // The backend does not say which spans it rejected, so all of them are marked as rejected.
+    let text = "\(rejected) of these \(keys.count) were rejected: \(message)"
+    logger.error("the tracing backend took only a part: \(text)")
+    try await store.rejectSpans(keys, because: text, at: now().moment)
+    metrics.spansDropped(Int(clamping: rejected), .rejected)
   }
 
   /// Drops spans that are too old or too many, so that a backend that is gone for good does not fill the disk.
@@ -162,8 +174,6 @@ private struct DeliveryState {
   var isLate = false
   /// How many spans go in one request.
   var size: RequestSize
-  /// The last request was too large, and smaller requests follow.
-  var isDivided = false
   /// The process is ending: a failed request is tried again soon or not at all.
   let isLast: Bool
 
@@ -174,9 +184,12 @@ private struct DeliveryState {
 }
 
 extension SpanDelivery {
+  /// How many spans are read at once, as a multiple of the largest request.
+  fileprivate static let batchesOfRound = 4
+
   /// As many sources as fit into one request, and their spans.
   fileprivate func request(
-    of sources: [SpanSource], atMost count: Int, at now: Timestamp
+    of sources: ArraySlice<SpanSource>, atMost count: Int, at now: Timestamp
   ) -> ([SpanKey], TraceRequest) {
     var (keys, spans): ([SpanKey], [SpanRecord]) = ([], [])
     for source in sources {

@@ -8,9 +8,9 @@ package struct SpanDelivery: Sendable {
   /// How long ended spans gather before they are sent together, and how many spans one request has at most.
   package var batch: BatchLimits
   package var backoff: Backoff
-  /// The wait after each request while the coordinator is busy, as a multiple of the time that the coordinator spent
-  /// on the request. It limits sending to a share of one core; spans that are not sent wait in the store until there
-  /// is less to do.
+  /// The wait after each round of requests while the coordinator is busy, as a multiple of the time that the
+  /// coordinator spent on the round. It limits sending to a share of one core; spans that are not sent wait in the
+  /// store until there is less to do.
   package var pause: Int
   /// Spans that ended longer ago than this are sent without these waits (Documentation/reference/limits.md): spans are
   /// delayed under continuous work, but not forever.
@@ -22,7 +22,7 @@ package struct SpanDelivery: Sendable {
 
   package init(
     resource: Resource, batch: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(),
-    pause: Int = 49, latest: Duration = .seconds(60),
+    pause: Int = 3, latest: Duration = .seconds(60),
     draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     send: @escaping @Sendable (TraceRequest) async -> ExportVerdict
   ) {

@@ -174,19 +174,29 @@ struct DeliveryTests {
     #expect(Set(backend.requests.flatMap(\.spans).map(\.attributes)).count == 25)
   }
 
-  @Test("while work goes on it rests between requests, unless what it sends is late", arguments: [59, 61])
-  func rests(age: Int64) async throws {
+  @Test("what was delivered before the backend fails is confirmed, and not sent again")
+  func confirmedBeforeFailure() async throws {
     let store = try SQLiteStore.inMemory(queuesSpans: true)
     try await Self.submit(25, to: store)
+    let backend = Backend(.delivered, .delivered, .unreachable)
+    _ = await deliver(backend, from: store, batch: 10, waits: 1)
+    #expect(backend.requests.map(\.spans.count) == [10, 10, 5])
+    #expect(try await store.spanQueue().unsent == 5)
+  }
+
+  @Test("while work goes on it rests between rounds of requests, unless what it sends is late", arguments: [59, 61])
+  func rests(age: Int64) async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(85, to: store)
     let backend = Backend()
     let waits = await deliver(backend, from: store, batch: 10, age: age, isBusy: true, waits: 4)
-    #expect(backend.requests.map(\.spans.count) == [10, 10, 5])
+    #expect(backend.requests.map(\.spans.count) == [10, 10, 10, 10, 10, 10, 10, 10, 5])
     let rests = Array(waits.dropFirst().prefix(2))
     if age > 60 {
       #expect(rests == [.seconds(5), .seconds(5)])
     } else {
-      // A fiftieth of the time: 49 times as long as the request took, without the wait for the backend.
-      #expect(rests.allSatisfy { $0 > .zero && $0.nanoseconds.isMultiple(of: 49_000_000) }, "\(rests)")
+      // A quarter of the time: three times as long as the round took, without the wait for the backend.
+      #expect(rests.allSatisfy { $0 > .zero && $0.nanoseconds.isMultiple(of: 3_000_000) }, "\(rests)")
     }
   }
 
