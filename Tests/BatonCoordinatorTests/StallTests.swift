@@ -134,10 +134,10 @@ import Testing
     #expect(pass(59, &desk) == [])
   }
 
-  @Test func `a coordinator that was stopped for less than half a lease does not count that time`() {
+  @Test func `a coordinator that was stopped for less than a third of a lease does not count that time`() {
     var desk = running { $0.stallAfter = .seconds(3) }
     _ = pass(2, &desk)
-    desk.advance(.seconds(7))
+    desk.advance(.seconds(4))
     #expect(desk.tick() == [])
     #expect(pass(1, &desk) == [Self.suspect(3)])
     #expect(pass(2, &desk) == [])

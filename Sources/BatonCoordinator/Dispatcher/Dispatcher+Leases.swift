@@ -210,9 +210,9 @@ extension Dispatcher {
   }
 
   /// The gap between two ticks from which on the dispatcher assumes that its process was stopped. Workers send
-  /// heartbeats every third of the term, so a shorter gap does not end a lease. A gap below 300 ms only means that the
-  /// machine is busy.
-  package var pauseNoticed: Duration { max(leaseTerm / 2, .milliseconds(300)) }
+  /// heartbeats every half of the term at the least, so a shorter gap does not end a lease. A gap below 300 ms only
+  /// means that the machine is busy.
+  package var pauseNoticed: Duration { max(leaseTerm / 3, .milliseconds(300)) }
 
   private mutating func renewAll(at now: Instant) {
     for name in hosts.keys {

@@ -167,7 +167,7 @@ extension WorkerCore {
 
   private mutating func heartbeat(at now: Instant) -> [Effect] {
     guard openHello == nil, case .held(let until, let term, var heartbeats) = lease,
-      now - heartbeats.lastSentAt >= term / 3
+      now - heartbeats.lastSentAt >= heartbeatInterval(term)
     else { return [] }
     lastHeartbeat += 1
     heartbeats.lastSentAt = now
@@ -175,6 +175,12 @@ extension WorkerCore {
     heartbeats.unanswered = heartbeats.unanswered.filter { now - $0.value < term }
     lease = .held(until: until, term: term, heartbeats: heartbeats)
     return [.send(.heartbeat(number: lastHeartbeat))]
+  }
+
+  /// The time between two heartbeats: a third of the term. A worker without launches has nothing to lose with its
+  /// lease, and sends one each half of the term, unless it would give up its coordinator for another one by then.
+  private func heartbeatInterval(_ term: Duration) -> Duration {
+    launches.isEmpty && !knowsOtherCoordinators ? term / 2 : term / 3
   }
 
   /// Ends the lease when its time is over. All launches expire, because the coordinator gives them to other hosts.

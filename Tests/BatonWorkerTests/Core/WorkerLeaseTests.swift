@@ -22,14 +22,30 @@ import Testing
     #expect(bench.now == Instant(nanoseconds: 0) + Bench.term)
   }
 
-  @Test func `heartbeats go out three times in each term, numbered`() {
-    var bench = Bench.welcomed()
-    var sent: [WorkerCore.Effect] = []
+  /// The times at which heartbeats are sent within a term.
+  private func heartbeats(_ bench: Bench) -> [Int: Duration] {
+    var (bench, sent): (Bench, [Int: Duration]) = (bench, [:])
+    let start = bench.now
     for _ in 1...149 {
       bench.now = bench.now + .milliseconds(100)
-      sent += bench.core.tick(at: bench.now)
+      for case .send(.heartbeat(let number)) in bench.core.tick(at: bench.now) { sent[number] = bench.now - start }
     }
-    #expect(sent == [.send(.heartbeat(number: 1)), .send(.heartbeat(number: 2))])
+    return sent
+  }
+
+  @Test func `heartbeats go out three times in each term while there are launches, numbered`() {
+    var bench = Bench.welcomed()
+    _ = bench.starts()
+    #expect(heartbeats(bench) == [1: .seconds(5), 2: .seconds(10)])
+  }
+
+  @Test func `a worker without launches sends two heartbeats in each term, and the next one early if a launch comes`() {
+    var bench = Bench.welcomed()
+    #expect(heartbeats(bench) == [1: .milliseconds(7500)])
+    #expect(heartbeats(.welcomed(knowsOtherCoordinators: true)) == [1: .seconds(5), 2: .seconds(10)])
+    _ = bench.pass(6)
+    _ = bench.starts()
+    #expect(bench.core.tick(at: bench.now).contains(.send(.heartbeat(number: 1))))
   }
 
   @Test func `time is looked at seldom while nothing runs, and never too seldom for a heartbeat`() {
@@ -52,6 +68,7 @@ import Testing
 
   @Test func `a lease is counted from when the heartbeat was sent, not from when its answer came`() {
     var bench = Bench.welcomed()
+    _ = bench.starts()
     _ = bench.pass(5)
     let sent = bench.now
     #expect(bench.pass(9) == [])
@@ -64,6 +81,7 @@ import Testing
 
   @Test func `answers out of order, twice, or to what was never sent shorten and lengthen nothing`() {
     var bench = Bench.welcomed()
+    _ = bench.starts()
     _ = bench.pass(5)
     _ = bench.pass(5)
     let sent = bench.now
