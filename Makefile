@@ -3,9 +3,10 @@ SHELL := /bin/bash
 export SWIFT ?= swift
 RELEASE := .build/release
 # If the toolchain has the static Swift runtime (on Linux), the binaries contain it, and a host needs no Swift. The
-# binaries export no symbols, because no program looks symbols up in them by name.
+# binaries export no symbols, because no program looks symbols up in them by name. They have no debug information: no
+# part of Baton reads it, and it takes time to build. The names of functions, which profilers need, are there.
 RUNTIME = $(shell $(SWIFT)c -print-target-info | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
-RELEASE_FLAGS = -c release $(if $(wildcard $(RUNTIME)_static/linux/libswiftCore.a),--static-swift-stdlib \
+RELEASE_FLAGS = -c release -debug-info-format none $(if $(wildcard $(RUNTIME)_static/linux/libswiftCore.a),--static-swift-stdlib \
 	-Xlinker --no-export-dynamic)
 # What people install.
 PROGRAMS := baton baton-worker baton-exec
