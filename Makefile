@@ -36,7 +36,7 @@ stage = @mkdir -p results && echo "$$(date +%s) $(1)" >> results/stages
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test outside interop check lint imports checks contract deploy api console pages format build release everything faults bench bench-peers bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test cron outside interop check lint imports checks contract deploy api console pages format build release everything faults bench bench-peers bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -74,6 +74,15 @@ outside:
 	$(call stage,outside)
 	Scripts/check-outside
 
+# After `test`, with whose build it shares the model.
+## cron: compares the times of 100,000 random cron expressions with those of croniter, another program (CI: 20,000)
+cron:
+	$(call stage,cron)
+	Scripts/setup cron
+	Scripts/setup-cron
+	$(SWIFT) build $(if $(STRICT),-debug-info-format none) --product cron-lines
+	Scripts/check-cron .build/debug/cron-lines $(if $(STRICT),20000)
+
 ## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
 interop: everything
 	Scripts/setup interop deploy sink
@@ -82,7 +91,7 @@ interop: everything
 	Scripts/interop-telemetry
 
 ## check: what CI runs (with STRICT=1): format, imports, the checks, the contract, tests, pages, some benchmarks
-check: lint imports checks contract deploy test api console pages bench-small outside
+check: lint imports checks contract deploy test cron api console pages bench-small outside
 
 ## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:

@@ -73,7 +73,7 @@ let package = Package(
     .target(name: "BatonBase", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(name: "BatonCore", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(
-      name: "BatonSpec", dependencies: ["BatonModel", .product(name: "Yams", package: "Yams")],
+      name: "BatonSpec", dependencies: ["BatonBase", "BatonModel", .product(name: "Yams", package: "Yams")],
       swiftSettings: strict),
     .target(
       name: "BatonSettings",
@@ -271,6 +271,8 @@ let package = Package(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonCore", "BatonStore", "BatonCoordinator"],
       path: "Tests/Support/BatonSimulation",
       swiftSettings: strict),
+    .executableTarget(
+      name: "cron-lines", dependencies: ["BatonModel"], path: "Tests/Support/CronLines", swiftSettings: strict),
     .executableTarget(
       name: "baton-simulate", dependencies: ["BatonBase", "BatonModel", "BatonSimulation"], swiftSettings: strict),
     .target(
