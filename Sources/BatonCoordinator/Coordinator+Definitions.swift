@@ -1,3 +1,4 @@
+import BatonBase
 package import BatonModel
 import BatonSpec
 package import BatonStore
@@ -8,8 +9,9 @@ import Synchronization
 /// The operators' calls about definitions.
 extension Coordinator {
   /// Stores definitions, and the requests that applying them submits.
-  /// - Throws: `OperatorError.invalid` if a definition breaks a rule of `Definition.validate()`, and `.notPermitted`
-  ///   if the configuration does not permit its pattern. In both cases no definition is stored.
+  /// - Throws: `OperatorError.invalid` if a definition breaks a rule of `Definition.validate()` or names a time zone
+  ///   that this machine does not know, and `.notPermitted` if the configuration does not permit its pattern. In both
+  ///   cases no definition is stored.
   package func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
     for definition in definitions {
       do throws(DefinitionProblem) {
@@ -18,6 +20,12 @@ extension Coordinator {
       } catch {
         throw OperatorError.invalid("the definition of '\(definition.pattern)' is not taken: \(error)")
       }
+    }
+    for definition in definitions {
+      guard let zone = definition.schedule?.timeZone, ZoneOffsets.named(zone) == nil else { continue }
+      throw OperatorError.invalid(
+        "the definition of '\(definition.pattern)' is not taken: 'schedule.timeZone' is '\(zone)', which the "
+          + "coordinator's machine does not know; write a time zone such as Europe/Berlin")
     }
     for definition in definitions where !permits(definition.pattern) {
       throw OperatorError.notPermitted(

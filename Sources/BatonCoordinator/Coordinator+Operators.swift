@@ -37,7 +37,7 @@ extension Coordinator {
     case .ran: current.state.isPending || current.state == .cancelled
     case .ranIfRepeating:
       current.state == .scheduled
-        ? try await store.definition(current.definition)?.repeatEvery != nil : false
+        ? try await store.definition(current.definition)?.repeats ?? false : false
     }
   }
 

@@ -178,6 +178,47 @@ package enum JobSchema {
             }
           }
         },
+        "schedule": {
+          "description": "Submits requests by the clock and the calendar. Not together with repeat or earliestBeginDate, not for wildcards, and not for kind continued.",
+          "type": "object",
+          "additionalProperties": false,
+          "required": ["cron"],
+          "properties": {
+            "cron": {
+              "description": "Minute, hour, day of the month, month, day of the week, such as 0 2 * * 1-5; or @hourly, @daily, @weekly, @monthly, @yearly.",
+              "type": "string",
+              "minLength": 1,
+              "maxLength": 255
+            },
+            "timeZone": {
+              "description": "The time zone of the clock, such as Europe/Berlin. Default: UTC.",
+              "type": "string",
+              "maxLength": 64,
+              "pattern": "^[A-Za-z0-9/_+-]+$"
+            },
+            "jitter": {
+              "description": "Each run comes later by a time of its own, up to this one; at most the time between two runs. Default: 0s.",
+              "$ref": "#/definitions/duration"
+            },
+            "exclude": {
+              "description": "Local dates on which nothing comes, such as [2026-12-25].",
+              "type": "array",
+              "maxItems": 366,
+              "uniqueItems": true,
+              "items": {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}
+            },
+            "missed": {
+              "description": "Times that pass while no coordinator runs: one request for all of them, one for each, or none. Default: once.",
+              "enum": ["once", "all", "skip"]
+            },
+            "overlap": {
+              "description": "What happens if the request before still runs: the next one waits, is left out, or replaces it. Default: wait.",
+              "enum": ["wait", "skip", "replace"]
+            },
+            "from": {"description": "Nothing comes before: a local date, or an RFC 3339 date.", "type": "string"},
+            "until": {"description": "Nothing comes after: a local date, or an RFC 3339 date.", "type": "string"}
+          }
+        },
         "pokeSpacing": {
           "description": "Least time between the first launches of requests that pokes asked for, up to 7d; 0s for none. Default: 15m.",
           "$ref": "#/definitions/duration"
@@ -202,7 +243,7 @@ package enum JobSchema {
       "allOf": [
         {
           "if": {"required": ["kind"], "properties": {"kind": {"const": "continued"}}},
-          "then": {"required": ["title"], "properties": {"repeat": false}},
+          "then": {"required": ["title"], "properties": {"repeat": false, "schedule": false}},
           "else": {"properties": {"strategy": false}}
         },
         {
@@ -212,7 +253,7 @@ package enum JobSchema {
         },
         {
           "if": {"required": ["identifier"], "properties": {"identifier": {"type": "string", "pattern": "\\.\\*$"}}},
-          "then": {"properties": {"repeat": false}},
+          "then": {"properties": {"repeat": false, "schedule": false}},
           "else": {
             "properties": {
               "maxRunning": false,

@@ -306,6 +306,25 @@ private let hostA = HostName("a")
     #expect(bench.effects().contains("store promote"))
   }
 
+  @Test(arguments: Overlap.allCases)
+  func `after the start of a request that the next one of its schedule replaces, the time of that one is asked for`(
+    overlap: Overlap
+  ) throws {
+    var bench = CoreBench()
+    var definition = Desk.job("com.example.a", .processing)
+    definition.schedule = JobSchedule(cron: try CronExpression("* * * * *"), overlap: overlap)
+    bench.core.definitionsChanged([
+      StoredDefinition(id: DefinitionID(1), definition: definition, appliedAt: bench.now.date)
+    ])
+    bench.core.started([Desk.assignment(1)])
+    bench.tick(after: .milliseconds(100))
+    #expect(bench.effects().contains("store promote") == (overlap == .replace))
+    bench.tell(.promoted(Promotion(classes: [:])))
+    bench.core.started([Desk.assignment(1, launch: 2)])
+    bench.tick(after: .milliseconds(100))
+    #expect(!bench.effects().contains("store promote"), "only the first launch submits a request")
+  }
+
   // MARK: Places
 
   @Test func `places of a submission that the store refused are given back`() {

@@ -116,6 +116,26 @@ struct GoodFileTests {
     #expect(try definitions("processing-with-gpu") == [expected])
   }
 
+  @Test("a schedule is read, and the days of its bounds are those of its zone")
+  func schedule() throws {
+    let expected = definition("com.example.nightly", .processing) {
+      var schedule = JobSchedule(cron: try! CronExpression("30 2 * * MON-FRI"), timeZone: "Europe/Berlin")
+      (schedule.jitter, schedule.missed, schedule.overlap) = (.seconds(600), .skip, .replace)
+      schedule.exclude = [CivilDate("2026-12-25")!, CivilDate("2027-01-01")!]
+      // 2026-11-30T23:00:00Z, which is midnight in Berlin.
+      schedule.from = Timestamp(nanoseconds: 1_796_079_600_000_000_000)
+      // 2027-12-31T11:00:00Z
+      schedule.until = Timestamp(nanoseconds: 1_830_250_800_000_000_000)
+      ($0.schedule, $0.budget) = (schedule, nil)
+      $0.work = Work(command: ["/bin/true"])
+    }
+    #expect(try definitions("schedule") == [expected])
+    #expect(
+      try Corpus.read("schedule.yaml", in: "good").findings.first?.message
+        == "the next times in Europe/Berlin are Tue 2026-12-01 02:30, Wed 2026-12-02 02:30, Thu 2026-12-03 02:30, each "
+        + "up to 10m later")
+  }
+
   @Test("a relative directory starts at the YAML's folder")
   func relativeDirectory() throws {
     let work = Work(command: ["./count", "a b"], directory: "/srv/jobs/data/today", items: .lines("items.txt"))

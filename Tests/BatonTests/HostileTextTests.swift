@@ -172,7 +172,8 @@ import Testing
   // MARK: Every command, every form
 
   static let listed = [
-    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["namespaces"], ["status"],
+    ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["namespaces"], ["schedules"],
+    ["status"],
     ["queue"],
     ["hosts", "*", "--state", "ready"], ["hosts", "alpha", "--history"],
     ["definitions", "com.example.running", "--versions"],

@@ -184,11 +184,16 @@ private struct Mutator {
     var listed = Definition(pattern: IdentifierPattern("com.example.listed")!, kind: .refresh)
     (listed.repeatEvery, listed.allowFrequent) = (.seconds(60), true)
     listed.work = Work(command: ["run"], items: .list(["a", "b"]), pass: .stdin)
+    var nightly = Definition(pattern: IdentifierPattern("com.example.nightly")!, kind: .processing)
+    nightly.schedule = JobSchedule(
+      cron: try! CronExpression("30 2 * * MON-FRI"), timeZone: "Europe/Berlin", jitter: .seconds(600),
+      exclude: [CivilDate("2026-12-25")!], missed: .all, overlap: .replace)
+    nightly.work = Work(command: ["run"])
     var watched = Definition(pattern: IdentifierPattern("com.example.watched")!, kind: .continued)
     (watched.title, watched.strategy) = ("Watched", .fail)
     watched.earliestBeginDate = .at(Timestamp(nanoseconds: 1_700_000_000_000_000_000))
     watched.work = Work(command: ["run"])
-    return [full, listed, watched].map { (try? $0.json()).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+    return [full, listed, nightly, watched].map { (try? $0.json()).map { String(decoding: $0, as: UTF8.self) } ?? "" }
   }()
 
   private static let numbers = [

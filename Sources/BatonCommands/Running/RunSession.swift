@@ -203,7 +203,7 @@ extension [Definition] {
   /// What 'baton run' does otherwise than a fleet, in one line; nil if it does nothing otherwise.
   fileprivate var ignoredByRun: String? {
     let idle = contains { $0.requirements.requiresIdle }
-    let repeats = contains { $0.repeatEvery != nil }
+    let repeats = contains { $0.repeats }
     switch (idle, repeats) {
     case (true, true):
       return "'baton run' runs now, once, and does not wait for an idle host: it ignores 'requiresIdle' and 'repeat'"

@@ -93,9 +93,17 @@ extension CoordinatorCore {
     if again { wantDispatch() }
   }
 
-  mutating func started(_ launches: [Assignment]) {
+  package mutating func started(_ launches: [Assignment]) {
     guard !launches.isEmpty else { return }
+    // The next request of such a schedule does not wait for the end of this one, so its time has to be asked for.
+    if launches.contains(where: { $0.launch.number == 1 && replacesItself($0.identifier) }) {
+      nextDue.join(NextDue(steady: Timestamp(nanoseconds: 0)))
+    }
     tell(.started(launches))
     for launch in launches { tell(.changed(launch.launch.request)) }
+  }
+
+  private func replacesItself(_ identifier: JobIdentifier) -> Bool {
+    index.definition(for: identifier)?.definition.schedule?.overlap == .replace
   }
 }

@@ -88,6 +88,7 @@ extension CoordinatorCore {
       isPromoting = false
       for requirementClass in promotion.classes.keys.sorted() { dispatcher.noteReady(requirementClass) }
       nextDue.join(promotion.nextDue)
+      if !promotion.replaced.isEmpty { cancelled(promotion.replaced, by: "schedule") }
       wantDispatch()
     case .foundReady(let ready): noteReady(ready)
     case .overrunEnded(let answers):

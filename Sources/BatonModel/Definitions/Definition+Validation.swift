@@ -59,6 +59,7 @@ extension Definition {
     if kind == .continued {
       if title == nil { throw DefinitionProblem("title", "is missing; kind continued needs it") }
       if repeatEvery != nil { throw DefinitionProblem("repeat", "does not belong to kind continued") }
+      if schedule != nil { throw DefinitionProblem("schedule", "does not belong to kind continued") }
     } else if strategy != .queue {
       throw DefinitionProblem("strategy", "belongs to kind continued, not \(kind.rawValue)")
     }
@@ -87,6 +88,11 @@ extension Definition {
     try positive.demand(budget, in: "budget")
     try any.demand(retry.backoff, in: "retry.backoff")
     try positive.demand(repeatEvery, in: "repeat.every")
+    try schedule?.validate()
+    if schedule != nil, repeatEvery != nil { throw DefinitionProblem("schedule", "does not go with 'repeat'") }
+    if schedule != nil, earliestBeginDate != nil {
+      throw DefinitionProblem("schedule", "does not go with 'earliestBeginDate'")
+    }
     try Limits.closingWindow.demand(closingWindow, in: "closingWindow")
     try Limits.stallAfter.demand(stallAfter, in: "stallAfter")
     try Limits.dailyAllowance.demand(dailyAllowance, in: "dailyAllowance")

@@ -26,7 +26,10 @@ package struct Definition: Hashable, Sendable, Codable {
   /// Removes the spacing of 15 minutes between first launches of one identifier. Only for `refresh` jobs.
   package var allowFrequent: Bool
   package var earliestBeginDate: EarliestBeginDate?
+  /// The time between two requests of the job, which follow each other; `nil` if nothing repeats, or by `schedule`.
   package var repeatEvery: Duration?
+  /// When requests of the job come, by the calendar; `nil` if nothing comes by itself, or by `repeatEvery`.
+  package var schedule: JobSchedule?
   /// How long a launch may run on after it was asked to stop; `nil` means the closing window of the kind.
   package var closingWindow: Duration?
   /// How long a launch may run without progress before it is suspected to have stalled; `nil` means the default of the
@@ -70,6 +73,9 @@ package struct Definition: Hashable, Sendable, Codable {
 }
 
 extension Definition {
+  /// Whether a next request follows each request.
+  package var repeats: Bool { repeatEvery != nil || schedule != nil }
+
   /// True for a command without items: the command runs once, as a whole. If the command keeps a cursor, each new
   /// cursor ends a batch. If it does not, an interrupted command starts again from the beginning.
   package var isInOnePiece: Bool { work.map { $0.items == nil } ?? false }

@@ -2,7 +2,7 @@
 /// in the store and in JSON. `Documentation/reference/reasons.md` is generated from the texts of this file.
 package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
-    storeWentBackwards, spreadChanged
+    storeWentBackwards, spreadChanged, missedTime, overlapped
 
   /// What happened, in a sentence or two of Markdown.
   package var meaning: String {
@@ -22,6 +22,10 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     case .storeWentBackwards:
       "A worker had been told of commits that the store does not have: an older backup was put in its place. The launch "
         + "was stopped, and batches that it had committed since will run again. The fleet was paused."
+    case .missedTime:
+      "The time of the request passed while no coordinator ran. It got the next time of its schedule (`missed: skip`)."
+    case .overlapped:
+      "The request before still ran when the time came. The request got the next time of its schedule (`overlap: skip`)."
     case .spreadChanged: "An operator changed how many shards may be in work at once: `baton set`."
     case .simulatedLaunch: "`baton simulate launch` started a launch, whatever the times and conditions."
     }
@@ -31,7 +35,7 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   package var detail: String {
     switch self {
     case .replaced, .poked, .pokedAtOnce: "who asked for it"
-    case .retried, .redefined: "nothing"
+    case .retried, .redefined, .missedTime, .overlapped: "nothing"
     case .skippedBatch: "the number of the batch"
     case .suspect: "for how long, and where"
     case .ignoredExpiry, .simulatedLaunch: "the host"

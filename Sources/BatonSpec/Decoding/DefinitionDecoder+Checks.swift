@@ -18,18 +18,20 @@ extension DefinitionDecoder {
     }
   }
 
-  /// Keys that belong to some kinds only. `repeat` is not for continued jobs: they ignore their earliest begin date, so
-  /// a repeating one would never pause.
+  /// Keys that belong to some kinds only. `repeat` and `schedule` are not for continued jobs: they ignore their
+  /// earliest begin date, so a repeating one would never pause.
   private static let keysOfKinds: [(key: String, kinds: [JobKind])] = [
     ("strategy", [.continued]), ("allowFrequent", [.refresh]), ("repeat", [.refresh, .processing]),
+    ("schedule", [.refresh, .processing]),
   ]
 
   /// Reports keys that make sense only for the other form of pattern: `repeat` for a wildcard, `maxRunning` for a
   /// single identifier.
   mutating func check(_ fields: Fields, against pattern: IdentifierPattern) {
-    if pattern.isWildcard, let field = fields["repeat"] {
+    for key in ["repeat", "schedule"] {
+      guard pattern.isWildcard, let field = fields[key] else { continue }
       report.error(
-        "'repeat' needs an identifier without '*': a wildcard names many jobs, none of which can be submitted by itself",
+        "'\(key)' needs an identifier without '*': a wildcard names many jobs, none of which can be submitted by itself",
         at: field.keyPosition)
     }
     if !pattern.isWildcard, let field = fields["maxRunning"] {

@@ -5,6 +5,13 @@ extension DefinitionDecoder {
     definition.allowFrequent = flag(fields["allowFrequent"]) ?? false
     definition.earliestBeginDate = earliestBeginDate(fields["earliestBeginDate"], repeats: fields["repeat"] != nil)
     definition.repeatEvery = repeatEvery(fields["repeat"], of: definition)
+    guard let field = fields["schedule"] else { return }
+    for key in ["repeat", "earliestBeginDate"] where fields[key] != nil {
+      report.error(
+        "'schedule' does not go with '\(key)': the schedule says when requests come; remove one of them",
+        at: field.keyPosition)
+    }
+    definition.schedule = schedule(field)
   }
 
   mutating func readLimits(_ fields: Fields, into definition: inout Definition) {

@@ -7,6 +7,7 @@ enum Level: String, CaseIterable {
   case preferredLabel = "preferredLabels.NAME"
   case retry
   case `repeat`
+  case schedule
   case work
   case items = "work.items"
   /// One of the mappings of `work.secrets`, each of which has a name of its own.
@@ -26,12 +27,13 @@ enum Level: String, CaseIterable {
         "budget", "closingWindow",
         "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit", "allowFrequent",
         "earliestBeginDate",
-        "repeat", "pokeSpacing", "maySubmit", "work",
+        "repeat", "schedule", "pokeSpacing", "maySubmit", "work",
       ]
     case .gpu: ["count", "memory"]
     case .preferredLabel: ["value", "weight"]
     case .retry: ["limit", "backoff"]
     case .repeat: ["every"]
+    case .schedule: ["cron", "timeZone", "jitter", "exclude", "missed", "overlap", "from", "until"]
     case .work:
       [
         "command", "directory", "items", "batchSize", "pass", "environment", "secrets", "onExpiry", "terminateBefore",
@@ -82,7 +84,9 @@ enum Level: String, CaseIterable {
 
   /// How keys of lower levels are written at the top level.
   private static let forms = [
-    "repeat.every": "repeat: {every: 24h}", "retry.limit": "retry: {limit: 3}",
+    "repeat.every": "repeat: {every: 24h}",
+    "schedule.cron": "schedule: {cron: \"0 2 * * *\", timeZone: Europe/Berlin}",
+    "schedule.timeZone": "schedule: {cron: \"0 2 * * *\", timeZone: Europe/Berlin}", "retry.limit": "retry: {limit: 3}",
     "work.environment": "work: {environment: {NAME: value}}", "work.command": "work: {command: [PROGRAM, ARGUMENT]}",
     "work.directory": "work: {directory: PATH}", "work.spread": "work: {spread: 8}",
     "work.shards": "work: {shards: 8}",
@@ -90,8 +94,8 @@ enum Level: String, CaseIterable {
 
   /// Names that other systems have for Baton's keys, in lower case.
   private static let synonyms = [
-    "name": "identifier", "id": "identifier", "timeout": "budget", "schedule": "repeat.every",
-    "cron": "repeat.every",
+    "name": "identifier", "id": "identifier", "timeout": "budget", "crontab": "schedule.cron",
+    "calendar": "schedule.cron", "timezone": "schedule.timeZone",
     "interval": "repeat.every", "env": "work.environment", "args": "work.command", "cmd": "work.command",
     "run": "work.command",
     "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",

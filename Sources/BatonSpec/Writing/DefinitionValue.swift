@@ -87,6 +87,7 @@ private struct FieldWriter {
     case nil: break
     }
     add("repeat", definition.repeatEvery.map { every in mapping { $0.add("every", every) } })
+    add("schedule", definition.schedule.map(schedule))
     add("pokeSpacing", definition.pokeSpacing)
     add("maySubmit", definition.maySubmit.map { .list($0.map { .text($0.rawValue) }) })
   }
@@ -101,6 +102,21 @@ private struct FieldWriter {
 
   private func sorted<Value>(_ values: [String: Value], _ written: (Value) -> DefinitionValue) -> DefinitionValue {
     .mapping(values.sorted { $0.key < $1.key }.map { DefinitionValue.Entry($0.key, written($0.value)) })
+  }
+
+  private func schedule(_ schedule: JobSchedule) -> DefinitionValue {
+    mapping { fields in
+      fields.add("cron", schedule.cron.text)
+      if schedule.timeZone != "UTC" { fields.add("timeZone", schedule.timeZone) }
+      if schedule.jitter > .zero { fields.add("jitter", schedule.jitter) }
+      if !schedule.exclude.isEmpty {
+        fields.add("exclude", .list(schedule.exclude.map { .text($0.description) }))
+      }
+      if schedule.missed != .once { fields.add("missed", schedule.missed.rawValue) }
+      if schedule.overlap != .wait { fields.add("overlap", schedule.overlap.rawValue) }
+      fields.add("from", schedule.from.map { DateText.text($0) })
+      fields.add("until", schedule.until.map { DateText.text($0) })
+    }
   }
 
   private func gpu(_ gpu: GPURequirement) -> DefinitionValue {

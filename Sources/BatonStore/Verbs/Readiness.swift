@@ -47,10 +47,12 @@ struct Readiness: Hashable {
   /// - Parameters:
   ///   - spacedUntil: the end of the spacing on the steady clock; `nil` if the request is not spaced.
   ///   - hasLiveRequest: whether an earlier request of the identifier has to end first.
+  ///   - overlap: what the schedule says of a time that comes before that end. With `replace` it is noticed when the
+  ///     time comes.
   static func firstLaunch(
-    earliest: Earliest, spacedUntil: Timestamp?, hasLiveRequest: Bool, at now: Moment
+    earliest: Earliest, spacedUntil: Timestamp?, hasLiveRequest: Bool, overlap: Overlap = .wait, at now: Moment
   ) -> Readiness {
-    if hasLiveRequest {
+    if hasLiveRequest, overlap != .replace || earliest.hasCome(at: now) {
       return Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .waitsForLiveRequest)
     }
     let (begin, spaced) = (earliest.steady(at: now), spacedUntil ?? .distantPast)

@@ -45,8 +45,7 @@ package struct ClaimAnswer: Hashable, Sendable {
   package var hasFitting = false
   /// Whether the host was given transfers of requests, which wait for them now.
   package var hasPlaced = false
-  /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date
-  /// turned out not to have come.
+  /// When to promote what this claim scheduled: requests whose date turned out not to have come.
   package var nextDue = NextDue()
   /// Whether the claim's lease is not the present one any more. Nothing was started then.
   package var isMoved = false

@@ -149,6 +149,7 @@ extension Verbs {
     _ identifier: Int64, at now: Moment
   ) throws -> (requirementClass: RequirementClass, due: NextDue)? {
     guard let waiting = try prepare(.heldRequest).first(identifier, row: Self.waiting) else { return nil }
+    if try skipOverlap(waiting, at: now) { return (waiting.requirementClass, try nextDue()) }
     let readiness = try reconsider(waiting, from: .scheduled, at: now)
     return (waiting.requirementClass, readiness.due)
   }

@@ -13,7 +13,7 @@ extension Verbs {
     let readiness = Readiness.firstLaunch(
       earliest: new.earliest,
       spacedUntil: known?.history.spacedUntil(new.definition.definition, poke: new.mark(over: known?.waiting)),
-      hasLiveRequest: known?.liveNumber != nil, at: now)
+      hasLiveRequest: known?.liveNumber != nil, overlap: new.definition.definition.schedule?.overlap ?? .wait, at: now)
     if let known, let waiting = known.waiting {
       let receipt = try replace(waiting, of: known.id, by: new, readiness, at: now)
       return Enqueued(receipt: receipt, identifierID: known.id)
@@ -21,7 +21,7 @@ extension Verbs {
     let number = (known?.lastNumber ?? 0) + 1
     let identifier = try advance(new.identifier, known, to: number)
     let id = try insert(new, readiness, identifier: identifier, number, at: now)
-    if new.definition.definition.repeatEvery != nil { try setAnchor(new.earliest, of: identifier) }
+    if new.definition.definition.repeats { try setAnchor(new.earliest, of: identifier) }
     if new.poke == .immediate { try notePoke(new, of: id, at: now) }
     let receipt = SubmissionReceipt(
       RequestID(id), new.identifier, number, readiness, replaced: false, traceID: new.trace.traceID, at: now)
@@ -73,7 +73,7 @@ extension Verbs {
       try prepare(.clearPayload).run(waiting.id)
     }
     let old = try knownDefinition(waiting.definition)
-    if new.definition.definition.repeatEvery != nil, old.definition.repeatEvery == nil {
+    if new.definition.definition.repeats, !old.definition.repeats {
       try setAnchor(new.earliest, of: identifier)
     }
     try noteReplacement(new, of: waiting.id, at: now)

@@ -27,6 +27,8 @@ package struct NextDue: Hashable, Sendable {
 package struct Promotion: Hashable, Sendable {
   package var classes: [RequirementClass: Int]
   package var nextDue = NextDue()
+  /// The live requests that gave way to the next ones of their schedules (`overlap: replace`).
+  package var replaced: [Cancellation] = []
 }
 
 /// The columns of a pending request that decide when it may start.
@@ -38,6 +40,8 @@ struct WaitingRequest {
   /// Whether the row is a shard of a divided request, which `SpreadRow` counts.
   var isDivided: Bool
   var earliest: Earliest
+  /// When the last request of the identifier's chain begins; `nil` if there is no chain.
+  var anchor: Earliest?
   var poke: PokePriority?
   var history: LaunchHistory
   var hasLiveRequest: Bool
@@ -47,16 +51,21 @@ extension Verbs {
   package func promote(at now: Moment, limit: Int) throws -> Promotion {
     try demandStewardship()
     try need(.due(now, limit))
-    var due = try prepare(.due).all(now.steady, limit, row: Self.waiting)
-    due += try prepare(.dueDates).all(now.date, limit - due.count, row: Self.waiting)
-    var classes: [RequirementClass: Int] = [:]
-    for request in due
-    where try holds(.identifierOf(RequestID(request.id)))
-      && reconsider(request, from: .scheduled, at: now).state == .ready
-    {
-      classes[request.requirementClass, default: 0] += 1
+    let due = try prepare(.due).all(now.steady, limit, row: Self.waiting)
+    let dated = try prepare(.dueDates).all(now.date, limit - due.count, row: Self.waiting)
+    var promotion = Promotion(classes: [:])
+    for (requests, isDated) in [(due, false), (dated, true)] {
+      for request in requests where holds(.identifierOf(RequestID(request.id))) {
+        if isDated, try applySchedule(to: request, stopping: &promotion.replaced, at: now) == .moved { continue }
+        guard let waiting = isDated ? try prepare(.waitingRequestByID).first(request.id, row: Self.waiting) : request
+        else { continue }
+        if try reconsider(waiting, from: .scheduled, at: now).state == .ready {
+          promotion.classes[request.requirementClass, default: 0] += 1
+        }
+      }
     }
-    return Promotion(classes: classes, nextDue: try nextDue())
+    promotion.nextDue = try nextDue()
+    return promotion
   }
 
   /// Decides again whether a request is ready, from everything that may keep it waiting. A time may have come on one
@@ -70,7 +79,7 @@ extension Verbs {
       : Readiness.firstLaunch(
         earliest: request.earliest,
         spacedUntil: request.history.spacedUntil(definition.definition, poke: request.poke),
-        hasLiveRequest: request.hasLiveRequest, at: now)
+        hasLiveRequest: request.hasLiveRequest, overlap: definition.definition.schedule?.overlap ?? .wait, at: now)
     try prepare(.setReadiness).run(
       readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id, now.date)
     if !request.isDivided { try count(pattern: definition.pattern, from: old, to: readiness.state) }
@@ -91,7 +100,8 @@ extension Verbs {
         definition: DefinitionID(row.int64(1)), priority: Priority(code: row.int(2))),
       // A shard waits for nothing that its request has waited for.
       isResumption: row.int(3) > 0 || !row.isNull(11), isDivided: !row.isNull(11),
-      earliest: Earliest(at: row.time(4), isDated: row.bool(5)), poke: row.poke(6),
+      earliest: Earliest(at: row.time(4), isDated: row.bool(5)),
+      anchor: row.optionalTime(12).map { Earliest(at: $0, isDated: row.bool(13)) }, poke: row.poke(6),
       history: LaunchHistory(
         lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8),
         usualInterval: row.optionalInt64(10).map { .nanoseconds($0) }),
@@ -107,7 +117,7 @@ extension Query {
     SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,
       i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
         AND v.state <= 2 AND v.id <> r.id AND v.head IS NULL),
-      i.usual_interval, r.first_unit
+      i.usual_interval, r.first_unit, i.anchor_at, i.anchor_is_dated
     FROM \(requests) JOIN identifier i ON i.id = r.identifier
     """
   }

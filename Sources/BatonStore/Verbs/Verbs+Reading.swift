@@ -259,7 +259,7 @@ extension Verbs {
     let definition = try knownDefinition(record.definition).definition
     (record.pattern, record.kind, record.title) = (definition.pattern, definition.kind, definition.title)
     record.subtitle = record.subtitle ?? definition.subtitle
-    record.repeats = definition.repeatEvery != nil
+    record.repeats = definition.repeats
     if record.isSpread { try addShards(to: &record, countsShards: definition.spread?.shards != nil) }
     return record
   }

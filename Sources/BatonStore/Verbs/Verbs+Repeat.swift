@@ -1,19 +1,21 @@
 internal import BatonModel
 
 extension Verbs {
-  /// Submits the first request of a definition with `repeat`, unless a request of the identifier is live or waiting.
+  /// Submits the first request of a definition with `repeat` or `schedule`, unless a request of the identifier is live
+  /// or waiting.
   /// - Returns: `nil` if nothing was submitted.
   func submitFirst(
     of definition: Definition, as id: DefinitionID, seed: TraceContext, at now: Moment
   ) throws -> SubmissionReceipt? {
-    guard definition.repeatEvery != nil, let name = definition.pattern.literal else { return nil }
+    guard definition.repeats, let name = definition.pattern.literal else { return nil }
     let known = try identifier(name)
     guard known?.waiting == nil, known?.liveNumber == nil else { return nil }
+    var begin: Earliest? = Earliest(definition.allowed(definition.earliestBeginDate), submittedAt: now)
+    if let schedule = definition.schedule { begin = schedule.first(for: name, at: now) }
+    guard let begin else { return nil }
     let new = NewRequest(
       identifier: name, definition: try knownDefinition(id), priority: definition.priority, payload: nil,
-      earliest: Earliest(definition.allowed(definition.earliestBeginDate), submittedAt: now), principal: "apply",
-      trace: seed,
-      parentSpanID: nil)
+      earliest: begin, principal: "apply", trace: seed, parentSpanID: nil)
     return try enqueue(new, as: known, at: now).receipt
   }
 
@@ -24,12 +26,18 @@ extension Verbs {
     let pattern = try knownDefinition(last.definition).pattern
     guard let applied = try self.pattern(pattern).definition else { return }
     let definition = try knownDefinition(DefinitionID(applied))
-    guard let interval = definition.definition.repeatEvery else { return }
     let known = try identifier(last.identifier)
+    let begin: Earliest? =
+      if let schedule = definition.definition.schedule {
+        schedule.next(after: known?.anchor, for: last.identifier, at: now)
+      } else {
+        definition.definition.repeatEvery.map { Chain.next(from: known?.anchor ?? last.earliest, every: $0, at: now) }
+      }
+    guard let begin else { return }
     let new = NewRequest(
       identifier: last.identifier, definition: definition, priority: definition.definition.priority, payload: nil,
-      earliest: Chain.next(from: known?.anchor ?? last.earliest, every: interval, at: now), principal: last.principal,
-      trace: last.trace.successor(launchSpan: launchSpan), parentSpanID: nil)
+      earliest: begin, principal: last.principal, trace: last.trace.successor(launchSpan: launchSpan), parentSpanID: nil
+    )
     _ = try enqueue(new, as: known, at: now)
   }
 

@@ -80,6 +80,14 @@ extension Verbs {
   ) throws -> Earliest {
     let date = try prepare(.submittedAt).first(request.id.rawValue) { $0.time(0) } ?? now.date
     let submittedAt = Moment(date: date, steady: now.steady + min(.zero, date - now.date))
+    if let schedule = new.schedule {
+      guard schedule != old.schedule, let next = schedule.first(for: request.identifier, at: now) else {
+        return earliest
+      }
+      try prepare(.setEarliest).run(next.at, next.isDated, request.id.rawValue)
+      try setAnchor(next, of: request.identifierID)
+      return next
+    }
     let moved = Reschedule(earliest, submittedAt: submittedAt, from: old, to: new, at: now)
     if moved.earliest != earliest {
       try prepare(.setEarliest).run(moved.earliest.at, moved.earliest.isDated, request.id.rawValue)

@@ -62,7 +62,7 @@ extension Verbs {
     if definition.kind == .refresh || candidate.poke != nil {
       try prepare(.noteFirstLaunch).run(now.steady, candidate.identifierID)
     }
-    if definition.repeatEvery != nil { try submitNext(after: candidate, launchSpan: place.spanID, at: now) }
+    if definition.repeats { try submitNext(after: candidate, launchSpan: place.spanID, at: now) }
   }
 }
 

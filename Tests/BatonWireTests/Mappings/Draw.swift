@@ -231,6 +231,16 @@ extension Draw {
     }
     if kind != .continued, !definition.pattern.isWildcard {
       definition.repeatEvery = maybe { .milliseconds($0.number(1...1 << 30)) }
+      if definition.repeatEvery == nil, definition.earliestBeginDate == nil {
+        definition.schedule = maybe {
+          JobSchedule(
+            cron: try! CronExpression("\($0.number(0...59)) */2 L,15 * MON-FRI"), timeZone: "Europe/Berlin",
+            jitter: .milliseconds($0.number(0...3_600_000)),
+            exclude: [CivilDate(daysSince1970: $0.number(0...30_000))], missed: $0.one(of: MissedRuns.allCases),
+            overlap: $0.one(of: Overlap.allCases), from: Timestamp(nanoseconds: Int64($0.number(0...1 << 59))),
+            until: Timestamp(nanoseconds: Int64((1 << 59) + $0.number(1...1 << 59))))
+        }
+      }
     }
     definition.closingWindow = maybe { .milliseconds($0.number(1_000...600_000)) }
     definition.stallAfter = maybe { .milliseconds($0.number(1_000...86_400_000)) }

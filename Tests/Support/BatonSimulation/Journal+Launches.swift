@@ -277,7 +277,7 @@ extension Journal {
   }
 
   /// Records a cancellation that the store has committed.
-  func cancelled(_ cancellation: Cancellation) throws {
+  func cancelled(_ cancellation: Cancellation, by principal: String = "operator") throws {
     switch cancellation {
     case .ended(let request, _, _):
       try expect(requests[request]?.open == nil, .outcome, "\(request) was cancelled as waiting, and runs")
@@ -288,7 +288,7 @@ extension Journal {
       try expect(requests[launch.request]?.open == launch, .outcome, "\(launch) was cancelled, and does not run")
       stopping.insert(launch.request)
       if let head = requests[launch.request]?.head { divisions[head]?.isStopping = true }
-      noted(.cancelled(by: "operator"), of: launch)
+      noted(.cancelled(by: principal), of: launch)
     }
   }
 

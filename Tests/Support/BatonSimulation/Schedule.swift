@@ -200,7 +200,14 @@ extension Schedule {
     large.budget = draw.one(of: [.seconds(2), .seconds(5), .seconds(20), .seconds(600)])
     large.stallAfter = draw.one(of: [.seconds(2), nil])
     var looked = Definition(pattern: "look", kind: .refresh, retry: 1)
-    looked.repeatEvery = .seconds(draw.one(of: [15, 25]))
+    if draw.chance(70) {
+      looked.repeatEvery = .seconds(draw.one(of: [15, 25]))
+    } else if let everyMinute = try? CronExpression("* * * * *") {
+      looked.schedule = JobSchedule(
+        cron: everyMinute, timeZone: draw.one(of: ["UTC", "Asia/Kathmandu"]),
+        jitter: draw.one(of: [.zero, .seconds(20)]),
+        missed: draw.one(of: MissedRuns.allCases), overlap: draw.one(of: Overlap.allCases))
+    }
     looked.allowFrequent = true
     var synced = Definition(pattern: "sync.*", kind: .refresh, retry: 2)
     synced.requirements.network = .unmetered

@@ -243,7 +243,7 @@ extension World {
   /// Checks that a repeated job has its next request in the store when the last one starts.
   func checkChain(_ assignment: Assignment) throws {
     guard assignment.launch.number == 1,
-      schedule.definition(for: assignment.identifier)?.repeatEvery != nil
+      schedule.definition(for: assignment.identifier)?.repeats == true
     else { return }
     let next = try store.transaction { try $0.request(assignment.identifier, number: assignment.requestNumber + 1) }
     try journal.expect(next != nil, .completion, "\(assignment.launch) of a chain started, and none follows it")
@@ -271,7 +271,7 @@ extension World {
   private func auditIdentities(_ records: [RequestRecord]) throws {
     let asked = Set(journal.acceptedAt.keys)
     for record in records where record.identifier != Schedule.chain {
-      guard schedule.definition(for: record.identifier)?.repeatEvery == nil else { continue }
+      guard schedule.definition(for: record.identifier)?.repeats != true else { continue }
       try journal.expect(
         asked.contains(record.id), .submissionLost,
         "request \(record.id) of \(record.identifier) was asked for by nobody")

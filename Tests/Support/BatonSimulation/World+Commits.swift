@@ -51,7 +51,9 @@ extension World {
       if case .committed(_, true, let end?, _) = answer { journal.requests[page.launch.request]?.shard?.end = end }
     case .itemsRead(_, let page, _, _):
       journal.launches[page.launch]?.steppedAt = journal.now
-    case .learned, .promoted, .foundReady, .noted, .reportsNoted, .usesNoted, .assignmentsRead, .awayNoted, .beaten,
+    case .promoted(let promotion):
+      for cancellation in promotion.replaced { try journal.cancelled(cancellation, by: "schedule") }
+    case .learned, .foundReady, .noted, .reportsNoted, .usesNoted, .assignmentsRead, .awayNoted, .beaten,
       .coordinatorEnded, .fleetRead, .definitionsRead, .examined, .renewed,
       .outputAppended, .submitted:
       break

@@ -114,7 +114,7 @@ extension World {
     let unfinished = try store.transaction {
       try $0.requests(RequestFilter(states: [.scheduled, .ready, .running]), after: nil, limit: 100)
     }
-    let chained = unfinished.filter { definition(of: $0)?.repeatEvery != nil }
+    let chained = unfinished.filter { definition(of: $0)?.repeats == true }
     if unfinished.count == chained.count, clients.allSatisfy(\.isAnswered) {
       if chained.isEmpty, workers.allSatisfy(\.isHealthy), held.isEmpty { return try end() }
       for identifier in Set(chained.map(\.identifier)).sorted() { anyCoordinator()?.cancel(.identifier(identifier)) }

@@ -1,0 +1,103 @@
+import ArgumentParser
+import BatonBase
+import BatonCoordinator
+import BatonJSON
+import BatonModel
+import BatonSpec
+import BatonStore
+
+struct SchedulesCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "schedules",
+    abstract: "Show the jobs that come by themselves: when next, when last, and how that went.",
+    discussion: """
+      These are the definitions with 'schedule' or 'repeat'. NEXT is when the next request begins, in the time zone of \
+      its schedule. 'not scheduled' means that the chain has ended: it was cancelled, or its time has run out; 'baton \
+      apply FILE' begins it again. LAST is the request that was launched last.
+
+      Examples:
+        baton schedules
+        baton schedules 'com.example.nightly.*'
+        baton schedules -o jsonl | jq -r 'select(.nextAt == null).identifier'
+      """)
+
+  @Argument(
+    help: "Only the definitions of these identifiers, or below these patterns.", completion: .definitions,
+    transform: Arguments.pattern)
+  var patterns: [IdentifierPattern] = []
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  /// A job that comes by itself, with its newest requests.
+  private struct Scheduled: Sendable {
+    var definition: Definition
+    /// The request that waits for its first launch; `nil` if there is none.
+    var next: RequestRecord?
+    /// The request that was launched last; `nil` if none was, or if it is not kept any more.
+    var last: RequestRecord?
+  }
+
+  func run() async throws {
+    let (console, patterns) = (Console.current, patterns)
+    let jobs = try await client.connect { api in
+      var jobs: [Scheduled] = []
+      for report in try await api.definitions(named: patterns) where report.definition.repeats {
+        jobs.append(try await Self.scheduled(report.definition, api))
+      }
+      return jobs
+    }
+    console.emit(options.output, list: jobs.map(Self.json)) { table(jobs, console) }
+  }
+
+  private static func scheduled(_ definition: Definition, _ api: any OperatorAPI) async throws -> Scheduled {
+    let newest = try await api.page(
+      of: RequestFilter(pattern: definition.pattern, isNewestFirst: true), after: nil, limit: 3
+    ).records
+    return Scheduled(
+      definition: definition, next: newest.first { $0.launches == 0 && $0.state.isPending },
+      last: newest.first { $0.launches > 0 })
+  }
+
+  private func table(_ jobs: [Scheduled], _ console: Console) -> [String] {
+    if jobs.isEmpty { console.note("no job comes by itself: a job file says so with 'schedule' or 'repeat'") }
+    let now = console.environment.now()
+    return TablePrinter.lines(
+      [.init("IDENTIFIER"), .init("WHEN", rank: 2), .init("NEXT"), .init("LAST", rank: 1), .init("RESULT", rank: 3)],
+      jobs.map { job in
+        [
+          Cell(job.definition.pattern.rawValue), Cell(job.definition.comesWhen), next(of: job, now),
+          Cell(job.last.map { $0.startedAt?.relative(to: now) ?? "-" } ?? "never"),
+          Cell(job.last?.outcome ?? job.last?.state.rawValue ?? "-", job.last?.state.colour),
+        ]
+      }, style: console.style(of: .output), width: console.outputColumns)
+  }
+
+  private func next(of job: Scheduled, _ now: Timestamp) -> Cell {
+    guard let next = job.next else { return Cell("not scheduled", .yellow) }
+    // A request that waits for the one before has no time.
+    guard next.state == .scheduled, next.eligibleAt != .distantFuture else {
+      return Cell(next.waitsBecause?.text ?? next.state.rawValue)
+    }
+    let zone = job.definition.schedule.flatMap { ZoneOffsets.named($0.timeZone) } ?? .utc
+    return Cell("\(zone.words(for: next.eligibleAt)), \(next.eligibleAt.relative(to: now))")
+  }
+
+  private static func json(_ job: Scheduled) -> JSONValue {
+    [
+      "identifier": JSONValue(job.definition.pattern.rawValue), "when": JSONValue(job.definition.comesWhen),
+      "timeZone": JSONValue(job.definition.schedule?.timeZone),
+      "nextAt": JSONValue(job.next.flatMap { $0.eligibleAt == .distantFuture ? nil : $0.eligibleAt }),
+      "nextRequest": JSONValue(job.next?.number), "lastStartedAt": JSONValue(job.last?.startedAt),
+      "lastRequest": JSONValue(job.last?.number), "lastOutcome": JSONValue(job.last?.outcome),
+    ]
+  }
+}
+
+extension Definition {
+  /// When requests come by themselves, such as `0 2 * * * Europe/Berlin` or `every 24h`.
+  fileprivate var comesWhen: String {
+    if let schedule { return "\(schedule.cron.text) \(schedule.timeZone)" }
+    return repeatEvery.map { "every \($0.inWords)" } ?? "-"
+  }
+}
