@@ -16,7 +16,7 @@
 /// *` names 12 local times. Otherwise a job that is restricted to the hour from 02:00 would not run at all on the day
 /// on which this hour is skipped.
 ///
-/// All functions are pure: the same values give the same times, whatever the clock and the zone of this machine are.
+/// All functions are pure: the times do not depend on the clock or on the zone of this machine.
 package struct CalendarTimes: Sendable {
   package var expression: CronExpression
   package var offsets: ZoneOffsets
@@ -72,7 +72,7 @@ package struct CalendarTimes: Sendable {
     let start = offsets.localTime(at: instant)
     var instant = instant
     // Until the clocks change, the first matching time comes at `expected`. Each round passes a change, or skips days
-    // that have no matching time whatever the offset is.
+    // that have no matching time at any offset.
     while true {
       let shown = offsets.localTime(at: instant)
       guard let time = first(after: shown, horizonFrom: start) else { return nil }

@@ -2,8 +2,8 @@
 package struct CronProblem: Error, Hashable, Sendable, CustomStringConvertible {
   /// The wrong field; `nil` for a problem of the expression as a whole.
   package var field: CronField?
-  /// What is wrong, where, and what to write instead, on one line of printable ASCII with at most a few hundred bytes,
-  /// whatever the expression contains. It starts with the field and its text, such as `minute '61': 61 is not a
+  /// What is wrong, where, and what to write instead, on one line of printable ASCII with at most a few hundred bytes
+  /// for every expression. It starts with the field and its text, such as `minute '61': 61 is not a
   /// number from 0 to 59`.
   package var description: String
 

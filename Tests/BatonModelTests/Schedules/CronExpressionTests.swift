@@ -67,7 +67,7 @@ struct CronExpressionTests {
     #expect(times[0].count == 200)
   }
 
-  @Test("Whatever the text, it is read or refused, with one short line of ASCII", arguments: [1, 2, 3, 4] as [UInt64])
+  @Test("Every text is read, or refused with one short line of ASCII", arguments: [1, 2, 3, 4] as [UInt64])
   func hostile(seed: UInt64) {
     var random = RandomExpressions(seed: seed)
     let pieces = [
