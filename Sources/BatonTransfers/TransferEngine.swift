@@ -71,9 +71,11 @@ package final class TransferEngine: Sendable {
   func decide(_ body: (inout TransfersCore, Now) -> [TransfersCore.Effect]) {
     let now = clocks.now()
     let isEarlier = state.withLock { state in
-      let (before, wakesAt) = (state.core.lastChange, state.core.wakesAt)
+      let (before, hadNoRoom, wakesAt) = (state.core.lastChange, state.core.isOutOfRoom, state.core.wakesAt)
       for one in body(&state.core, now) { effect.yield(one) }
-      if state.core.lastChange != before { for waiter in state.waiters.values { waiter.raise() } }
+      if state.core.lastChange != before || state.core.isOutOfRoom != hadNoRoom {
+        for waiter in state.waiters.values { waiter.raise() }
+      }
       if state.isDraining, state.core.isQuiet { effect.finish() }
       return state.core.wakesAt < wakesAt
     }

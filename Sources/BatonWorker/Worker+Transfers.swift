@@ -12,18 +12,22 @@ package struct HostTransfers: Sendable {
   /// `nil`.
   package var obey: @Sendable ([TransferOrder]) async throws -> [String?]
   /// The statuses that have changed since the last call, or all of them if `all` is true, and whether the host has
-  /// room. It waits for a change, for a few seconds at most.
-  package var changes: @Sendable (_ all: Bool) async throws -> TransferReport
+  /// room. It waits for a change, for at most `patience`, which is from zero to `longestWait`.
+  package var changes: @Sendable (_ all: Bool, _ patience: Duration) async throws -> TransferReport
   /// Tells the process the conditions of the host.
   package var tell: @Sendable (Conditions) async throws -> Void
 
   package init(
     obey: @escaping @Sendable ([TransferOrder]) async throws -> [String?],
-    changes: @escaping @Sendable (_ all: Bool) async throws -> TransferReport,
+    changes: @escaping @Sendable (_ all: Bool, _ patience: Duration) async throws -> TransferReport,
     tell: @escaping @Sendable (Conditions) async throws -> Void
   ) {
     (self.obey, self.changes, self.tell) = (obey, changes, tell)
   }
+
+  /// The longest wait for a change.
+  package static let longestWait = Duration.seconds(30)
+  static let shortestWait = Duration.seconds(2)
 }
 
 /// What the worker keeps of transfers.
@@ -98,8 +102,12 @@ extension Worker {
   }
 
   /// Tells the coordinator how transfers stand: all of them after each welcome, and then what has changed.
+  ///
+  /// A question waits for an answer twice as long as the one before it, until something changes. A host without
+  /// transfers is so left alone, and after a new welcome the coordinator waits at most as long as nothing had changed.
   func statusLoop(_ transfers: HostTransfers) async throws {
     var (told, toldRoom) = (0, nil as Bool?)
+    var patience = HostTransfers.shortestWait
     while !Task.isCancelled {
       let (welcomes, isConnected) = state.withLock { ($0.transfers.welcomes, $0.connection != nil) }
       if welcomes == 0 || !isConnected {
@@ -107,7 +115,9 @@ extension Worker {
         continue
       }
       do {
-        let changes = try await transfers.changes(welcomes != told)
+        let changes = try await transfers.changes(welcomes != told, patience)
+        let isQuiet = changes.statuses.isEmpty && welcomes == told
+        patience = isQuiet ? min(patience * 2, HostTransfers.longestWait) : HostTransfers.shortestWait
         if welcomes != told { toldRoom = nil }
         told = welcomes
         for report in changes.messages(afterRoom: toldRoom) { say(.transfers(report)) }
@@ -118,22 +128,23 @@ extension Worker {
         return
       } catch {
         // The supervisor starts the process again.
-        told = 0
+        (told, patience) = (0, HostTransfers.shortestWait)
         try await clocks.sleep(Self.transferPatience)
       }
     }
   }
 
-  /// Tells the process the conditions of the host when they change, and again and again, because the process may have
-  /// been started again.
+  /// Tells the process the conditions of the host when they change, and again and again, because they count only for a
+  /// minute.
   func conditionLoop(_ transfers: HostTransfers) async throws {
     while !Task.isCancelled {
-      try? await transfers.tell(state.withLock { $0.core.conditions })
-      try await conditionSignal.wait { [clocks] in try await clocks.sleep(Self.conditionInterval) }
+      let isTold = (try? await transfers.tell(state.withLock { $0.core.conditions })) != nil
+      let rest = isTold ? Self.conditionInterval : Self.transferPatience
+      try await conditionSignal.wait { [clocks] in try await clocks.sleep(rest) }
     }
   }
 
-  private static let conditionInterval = Duration.seconds(2)
+  private static let conditionInterval = Duration.seconds(20)
 
   private static let statusInterval = Duration.milliseconds(200)
 }

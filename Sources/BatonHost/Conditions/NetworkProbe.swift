@@ -22,7 +22,10 @@ package struct NetworkProbe: Sendable {
   ///   the interface take precedence over it.
   package func read(cost: NetworkCost? = nil) -> Reading<NetworkState> {
     let routes = NetworkRoutes(root: root, folder: folder)
-    let found = routes.defaults.map { NetworkInterface($0.interface, in: root) }
+    // The default routes of IPv4 and IPv6 usually lead through one interface, which is read once.
+    var seen: Set<String> = []
+    let found = routes.defaults.filter { seen.insert($0.interface).inserted }
+      .map { NetworkInterface($0.interface, in: root) }
     if let first = found.first(where: \.isUp) { return connected("default by", first, found, cost) }
     if !settings.requireDefaultRoute, let any = addressed(routes) {
       return connected("no default route, but", any, [any], cost)

@@ -32,8 +32,10 @@ package struct SystemRoot: Hashable, Sendable {
     var bytes: [UInt8] = []
     while bytes.count < Self.limit {
       guard let chunk = SystemCall.read(descriptor, limit: 4096) else { return failure(errno) }
-      if chunk.isEmpty { break }
       bytes += chunk
+      // The kernel ends a read early at the end of the file, or before a line that does not fit. No line of a file with
+      // several lines has 2 KiB.
+      if chunk.count < 2048 { break }
     }
     while let last = bytes.last, last == 0x0a || last == 0x20 || last == 0x0d || last == 0x09 { bytes.removeLast() }
     return .text(String(decoding: bytes, as: UTF8.self))
