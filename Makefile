@@ -165,12 +165,14 @@ faults: everything
 	Scripts/setup faults
 	Tests/Faults/faults --tier $(TIER) --seed $(SEED) $(if $(ROWS),--row $(ROWS))
 
+# B24 builds everything once more from nothing, so it comes last.
 ## bench: runs the benchmarks, prints a table with their limits, draws the pictures of B10; ONLY="B1 B3" for some
 bench: everything
 	Scripts/setup bench
 	rm -rf results/growth
-	$(RELEASE)/baton-benchmarks $(ONLY) --points results/growth
-	Scripts/growth results/growth results/growth.svg
+	$(if $(filter-out B24,$(or $(ONLY),all)),$(RELEASE)/baton-benchmarks $(filter-out B24,$(ONLY)) --points results/growth)
+	$(if $(filter-out B24,$(or $(ONLY),all)),Scripts/growth results/growth results/growth.svg)
+	$(if $(filter B24,$(or $(ONLY),B24)),Scripts/time-demo)
 
 ## bench-postgres: runs B13 to B20 beside a PostgreSQL server of its own, which syncs; ONLY="B13 B16" for some
 bench-postgres: everything
