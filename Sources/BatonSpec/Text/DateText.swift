@@ -25,30 +25,16 @@ enum DateText {
   /// The date in UTC, with as many digits of a fraction as it needs.
   static func text(_ date: Timestamp) -> String {
     let (days, rest) = (date.nanoseconds / 86_400_000_000_000, date.nanoseconds % 86_400_000_000_000)
-    let (year, month, day) = Self.date(days)
     let (seconds, fraction) = (rest / 1_000_000_000, rest % 1_000_000_000)
     let time = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }.joined(separator: ":")
     var digits = fraction == 0 ? "" : "." + padded(fraction, 9)
     while digits.hasSuffix("0") { digits.removeLast() }
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(time)\(digits)Z"
+    return "\(CivilDate(daysSince1970: Int(days)))T\(time)\(digits)Z"
   }
 
   private static func padded(_ number: Int64, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-  }
-
-  /// The date of the Gregorian calendar that is so many days after 1970 (Howard Hinnant, "chrono-Compatible Low-Level
-  /// Date Algorithms").
-  private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let shifted = days + 719_468
-    let era = shifted / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let place = (5 * dayOfYear + 2) / 153
-    let month = place < 10 ? place + 3 : place - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * place + 2) / 5 + 1)
   }
 
   fileprivate static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
@@ -66,8 +52,10 @@ private struct Scanner {
     try take("-")
     let day = try digits(2)
     guard (1...12).contains(month) else { throw .because("there is no month \(month)") }
-    guard (1...Self.days(in: month, of: year)).contains(day) else { throw .because("there is no such day") }
-    return Self.daysSince1970(year, month, day)
+    guard let date = CivilDate(year: Int(year), month: Int(month), day: Int(day)) else {
+      throw .because("there is no such day")
+    }
+    return Int64(date.daysSince1970)
   }
 
   /// Reads the time of day, and returns it in seconds since midnight.
@@ -118,21 +106,5 @@ private struct Scanner {
 
   private mutating func take(_ character: Unicode.Scalar) throws(Mistake) {
     guard bytes.popFirst() == UInt8(ascii: character) else { throw .plain }
-  }
-
-  private static func days(in month: Int64, of year: Int64) -> Int64 {
-    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
-  }
-
-  /// The days from 1970 to a date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level
-  /// Date Algorithms").
-  private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    let year = month <= 2 ? year - 1 : year
-    let era = (year >= 0 ? year : year - 399) / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return era * 146_097 + dayOfEra - 719_468
   }
 }

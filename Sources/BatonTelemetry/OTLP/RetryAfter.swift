@@ -40,24 +40,16 @@ enum RetryAfter {
     let clock = time.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard clock.count == 3, let month = months.firstIndex(of: month), let year = number(year, 1700...2261),
       let day = number(day, 1...31), let hour = number(clock[0], 0...23), let minute = number(clock[1], 0...59),
-      let second = number(clock[2], 0...60)
+      let second = number(clock[2], 0...60),
+      let date = CivilDate(year: Int(year), month: month + 1, day: Int(day))
     else { return nil }
-    let days = days(year: year, month: Int64(month + 1), day: day)
+    let days = Int64(date.daysSince1970)
     return Timestamp(nanoseconds: (days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000_000)
   }
 
   private static func number(_ text: String, _ range: ClosedRange<Int64>) -> Int64? {
     guard text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int64(text) else { return nil }
     return range.contains(value) ? value : nil
-  }
-
-  /// The number of days since 1970-01-01. The algorithm is `days_from_civil` of
-  /// https://howardhinnant.github.io/date_algorithms.html.
-  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let shifted = month > 2 ? year : year - 1
-    let (era, yearOfEra) = (shifted / 400, shifted % 400)
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 }
 

@@ -8,13 +8,14 @@ enum HTTPDate {
   static func parse(_ text: String) -> Timestamp? {
     let words = text.split(separator: " ")
     guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT", let day = number(words[1], 1...31),
-      let month = months.firstIndex(of: String(words[2])), let year = number(words[3], 1970...2200)
+      let month = months.firstIndex(of: String(words[2])), let year = number(words[3], 1970...2200),
+      let date = CivilDate(year: year, month: month + 1, day: day)
     else { return nil }
     let clock = words[4].split(separator: ":", omittingEmptySubsequences: false)
     guard clock.count == 3, let hour = number(clock[0], 0...23), let minute = number(clock[1], 0...59),
       let second = number(clock[2], 0...60)
     else { return nil }
-    let seconds = ((days(year, month + 1, day) * 24 + hour) * 60 + minute) * 60 + second
+    let seconds = ((date.daysSince1970 * 24 + hour) * 60 + minute) * 60 + second
     return Timestamp(nanoseconds: Int64(seconds) * 1_000_000_000)
   }
 
@@ -24,14 +25,6 @@ enum HTTPDate {
       range.contains(number)
     else { return nil }
     return number
-  }
-
-  /// The days from 1 January 1970 to a date of the Gregorian calendar.
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let (era, yearOfEra) = (year / 400, year % 400)
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 }
 
