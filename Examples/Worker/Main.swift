@@ -29,6 +29,12 @@ enum ExampleWorker {
           try await task.checkpoint(position, completed: Int64(position.page), of: Int64(settings.pages))
         }
       }
+
+      // What another job names in `onFailure`.
+      worker.register("com.example.repair") { task in
+        let ended = try task.payload(as: EndedJob.self)
+        if ended.state == .failed, ended.failure == "exit 3" { try await repair(ended.identifier) }
+      }
     }
   }
 }
@@ -42,5 +48,9 @@ struct Position: Codable {
 }
 
 func purge(_ rows: ArraySlice<Int>) async throws {
+  try await Task.sleep(for: .milliseconds(20))
+}
+
+func repair(_ identifier: JobIdentifier) async throws {
   try await Task.sleep(for: .milliseconds(20))
 }

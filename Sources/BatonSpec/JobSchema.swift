@@ -111,6 +111,10 @@ package enum JobSchema {
           "description": "How long a launch may take to close after it was asked to stop, from 1s to 10m; what still runs then is killed. Default: 5s for refresh, 30s for the others.",
           "$ref": "#/definitions/positiveDuration"
         },
+        "batchTimeout": {
+          "description": "How long one batch may take, from 1s to 7d. A launch whose batch takes longer has failed. No limit by default.",
+          "$ref": "#/definitions/positiveDuration"
+        },
         "stallAfter": {
           "description": "How long a launch may run without progress before it is suspected to have stalled, from 1s to 24h, and never less than five times a usual batch; it expires at twice that. Default: 60s for continued, no watch for the others; a command without items is not watched until it keeps a cursor.",
           "$ref": "#/definitions/positiveDuration"
@@ -137,8 +141,38 @@ package enum JobSchema {
             "backoff": {
               "description": "Wait before the first retry; it doubles with each one. Default: 30s.",
               "$ref": "#/definitions/duration"
+            },
+            "maxBackoff": {
+              "description": "The longest wait, at least the backoff. Default: 1d.",
+              "$ref": "#/definitions/duration"
+            },
+            "jitter": {
+              "description": "Each wait is longer by a time of its own between 0s and this one, at most 24h. Default: 0s.",
+              "$ref": "#/definitions/duration"
+            },
+            "on": {
+              "description": "The failures that are tried again: exit statuses, signals, and kinds of failure such as timedOut. Default: all.",
+              "$ref": "#/definitions/failures"
+            },
+            "notOn": {
+              "description": "The failures that are not tried again, in place of 'on'. Default: none.",
+              "$ref": "#/definitions/failures"
+            },
+            "skipBatchAfter": {
+              "description": "After this number of failures in a row without a committed batch the next batch is skipped. Never by default.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1000
+            },
+            "skipLimit": {
+              "description": "How many batches of a request may be skipped; with shards, of each of them. Default: 10.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1000
             }
-          }
+          },
+          "not": {"required": ["on", "notOn"]},
+          "dependencies": {"skipLimit": ["skipBatchAfter"]}
         },
         "maxRunning": {
           "description": "Wildcards only: how many jobs that match may run at the same time. No limit by default.",
@@ -235,6 +269,14 @@ package enum JobSchema {
             "pattern": "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*(\\.\\*)?$"
           }
         },
+        "onSuccess": {
+          "description": "The job that is submitted when a request has succeeded, with the facts about it as payload. For a wildcard it may end with .${wildcard}.",
+          "$ref": "#/definitions/followUp"
+        },
+        "onFailure": {
+          "description": "The job that is submitted when a request has failed, with the facts about it as payload. For a wildcard it may end with .${wildcard}.",
+          "$ref": "#/definitions/followUp"
+        },
         "work": {
           "description": "What a worker runs, once per batch. Without it, a worker's Swift code must have a handler for the identifier.",
           "$ref": "#/definitions/work"
@@ -291,6 +333,23 @@ package enum JobSchema {
         "positiveDuration": {
           "type": "string",
           "pattern": "^(?=.*[1-9])([0-9]{1,18}d)?([0-9]{1,18}h)?([0-9]{1,18}m)?([0-9]{1,18}s)?([0-9]{1,18}ms)?$"
+        },
+        "followUp": {
+          "type": "string",
+          "maxLength": 266,
+          "pattern": "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*(\\.\\$\\{wildcard\\})?$"
+        },
+        "failures": {
+          "type": "array",
+          "minItems": 1,
+          "maxItems": 64,
+          "uniqueItems": true,
+          "items": {
+            "anyOf": [
+              {"type": "integer", "minimum": 1, "maximum": 255},
+              {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[^\\u0000-\\u001f\\u007f]+$"}
+            ]
+          }
         },
         "path": {"type": "string", "minLength": 1, "pattern": "^(?![\\s\\S]*\\$\\{wildcard\\})[^\\u0000]*$"},
         "literal": {"type": ["string", "number", "boolean"], "pattern": "^(?![\\s\\S]*\\$\\{wildcard\\})[^\\u0000]*$"},

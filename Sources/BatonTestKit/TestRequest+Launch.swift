@@ -139,7 +139,7 @@ extension TestRequest.Completion {
     case .succeeded: self = .succeeded
     case .failed(let text): self = .failed(text)
     case .cancelled(let by): self = .cancelled(by: by)
-    case .resumes: return nil
+    case .resumes, .skipsBatch: return nil
     }
   }
 }

@@ -56,6 +56,8 @@ import Testing
     time("budget", positive) { $0.budget = $1 },
     time("repeat.every", positive) { $0.repeatEvery = $1 },
     time("retry.backoff", long) { $0.retry.backoff = $1 },
+    time("retry.jitter", .zero...(.seconds(86_400))) { $0.retry.jitter = $1 },
+    time("batchTimeout", .seconds(1)...(.seconds(7 * 86_400))) { $0.batchTimeout = $1 },
     time("earliestBeginDate", long) { $0.earliestBeginDate = .afterSubmission($1) },
     time("closingWindow", .seconds(1)...(.seconds(600))) { $0.closingWindow = $1 },
     time("stallAfter", .seconds(1)...(.seconds(86_400))) { $0.stallAfter = $1 },

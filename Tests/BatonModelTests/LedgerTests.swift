@@ -55,17 +55,17 @@ extension Ledger.Verdict {
           .init(outcome: .failed("a"), verdict: .resumes(after: .seconds(30))),
           .init(outcome: .failed("b"), verdict: .resumes(after: .seconds(60))),
           .init(outcome: .failed("c"), verdict: .failed("c")),
-        ], ledger: Ledger(failures: 3)),
+        ], ledger: Ledger(failures: 3, barrenFailures: 3)),
       Life(
         name: "without retries the first failure is the last", retry: RetryRule(limit: 0),
-        launches: [.init(outcome: .failed("a"), verdict: .failed("a"))], ledger: Ledger(failures: 1)),
+        launches: [.init(outcome: .failed("a"), verdict: .failed("a"))], ledger: Ledger(failures: 1, barrenFailures: 1)),
       Life(
         name: "a committed batch gives no retry back",
         launches: [
           .init(outcome: .failed("a"), batches: 4, verdict: .resumes(after: .seconds(30))),
           .init(outcome: .failed("b"), batches: 4, verdict: .resumes(after: .seconds(60))),
           .init(outcome: .failed("c"), batches: 4, verdict: .failed("c")),
-        ], ledger: Ledger(failures: 3)),
+        ], ledger: Ledger(failures: 3, barrenFailures: 1)),
       Life(
         name: "expiry and loss use no retry up",
         launches: [
@@ -73,11 +73,11 @@ extension Ledger.Verdict {
           .init(outcome: .expired(.draining), verdict: .resumes), .init(outcome: .lost, verdict: .resumes),
           .init(outcome: .expired(.budgetSpent), batches: 1, verdict: .resumes),
           .init(outcome: .failed("b"), verdict: .resumes(after: .seconds(60))),
-        ], ledger: Ledger(failures: 2)),
+        ], ledger: Ledger(failures: 2, barrenFailures: 1)),
       Life(
         name: "failures never quarantine", retry: RetryRule(limit: 9, backoff: .zero),
         launches: Array(repeating: .init(outcome: .failed("a"), verdict: .resumes), count: 9),
-        ledger: Ledger(failures: 9)),
+        ledger: Ledger(failures: 9, barrenFailures: 9)),
     ])
   func `failures use retries up, and nothing else does`(life: Life) { check(life) }
 

@@ -34,6 +34,27 @@ struct GoodFileTests {
     #expect(try definitions("minimal-processing")[0].requirements.requiresIdle)
   }
 
+  @Test("every key of 'retry' is read, and what follows the end of a request")
+  func retry() throws {
+    let crawl = definition("com.example.crawl", .processing) {
+      $0.work = Work(command: ["/bin/true"], items: .range(1...9), batchSize: 2)
+      $0.batchTimeout = .seconds(60)
+      $0.retry = RetryRule(limit: 5, backoff: .seconds(10))
+      ($0.retry.maxBackoff, $0.retry.jitter) = (.seconds(300), .seconds(30))
+      $0.retry.on = [.exit(75), .signal("SIGKILL"), .timedOut]
+      ($0.retry.skipBatchAfter, $0.retry.skipLimit) = (2, 4)
+    }
+    let handler = definition("com.example.handler", .processing) {
+      $0.batchTimeout = .seconds(600)
+      $0.retry.notOn = [FailureKind(rawValue: "NotFoundError"), .exit(64)]
+      $0.onSuccess = FollowUp("com.example.report")
+    }
+    let customers = definition("com.example.customers.*", .processing) {
+      $0.onFailure = FollowUp("com.example.repair.${wildcard}")
+    }
+    #expect(try definitions("retry") == [crawl, handler, customers])
+  }
+
   @Test("every key of a continued job is read")
   func continued() throws {
     let expected = definition("com.example.photos.export.*", .continued) {

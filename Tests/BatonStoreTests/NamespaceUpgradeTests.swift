@@ -75,8 +75,9 @@ import Testing
         try db.execute(
           sql: """
             DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
+            ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
             DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-            DELETE FROM grdb_migrations WHERE identifier IN ('18 namespaces', '19 transfers')
+            DELETE FROM grdb_migrations WHERE identifier IN ('18 namespaces', '19 transfers', '20 what follows a failure')
             """)
         let schema = try String.fetchAll(
           db,
@@ -104,8 +105,9 @@ import Testing
     try beside.run(
       """
       DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
+      ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
       DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-      UPDATE baton_schema SET version = \(PostgresSchema.version - 2)
+      UPDATE baton_schema SET version = \(PostgresSchema.version - 3)
       """)
     let upgraded = try TestDatabase.open(address, storeLimits: Self.limits)
     try await goesOn(upgraded, id, launches)

@@ -141,6 +141,20 @@ import Testing
     }
   }
 
+  @Test func `apply warns of a job that follows and that no definition covers`() async throws {
+    try await withTemporaryFolder { folder in
+      let world = try Self.applying(folder)
+      try write(
+        Self.changed + "\nonSuccess: com.example.nowhere\nonFailure: com.example.report\n", to: folder + "/job.yaml")
+      let run = await world.baton("apply", folder)
+      #expect(run.status == 0)
+      #expect(
+        run.error.contains(
+          "warning: 'onSuccess' of com.example.new names com.example.nowhere, for which no definition is applied"))
+      #expect(!run.error.contains("'onFailure'"))
+    }
+  }
+
   @Test func `apply --refreeze gives the definition to those that wait under an earlier one`() async throws {
     try await withTemporaryFolder { folder in
       let world = try Self.applying(folder)

@@ -81,6 +81,7 @@ extension ExpiryReason.Kind {
     case .allowanceSpent: .allowanceSpent
     case .preempted: .preempted
     case .laneLost: .laneLost
+    case .batchTimedOut: .batchTimedOut
     case .simulated: .simulated(as: .batteryLow)
     }
   }

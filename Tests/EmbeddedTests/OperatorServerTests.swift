@@ -172,6 +172,9 @@ struct OperatorServerTests {
         #expect(code == "notPermitted")
         #expect(message.replacingOccurrences(of: "one", with: "two") == other)
         await #expect(throws: OperatorError.self) { _ = try await api.apply([ServedFleet.definition("com.*")]) }
+        for definition in Self.definitionsThatSubmitOthers {
+          await #expect(throws: OperatorError.self) { _ = try await api.apply([definition]) }
+        }
         await #expect(throws: OperatorError.self) { try await api.setPaused(true) }
         await #expect(throws: OperatorError.self) { try await api.remove(IdentifierPattern("com.other.one")!) }
         let cancelled = try await api.cancel(.all, by: "alice").count
@@ -181,6 +184,16 @@ struct OperatorServerTests {
       #expect(left.filter { !$0.state.isEnded }.map(\.identifier.rawValue) == ["com.other.one"])
       #expect(try await !place.coordinator.store.fleet().isPaused)
     }
+  }
+
+  /// Definitions of a permitted job whose requests would submit one that is not permitted.
+  private static var definitionsThatSubmitOthers: [Definition] {
+    let own = ServedFleet.definition("com.mine.one")
+    var (first, second, third) = (own, own, own)
+    first.maySubmit = [IdentifierPattern("com.other.one")!]
+    second.onSuccess = FollowUp("com.other.one")
+    third.onFailure = FollowUp("com.other.one")
+    return [first, second, third]
   }
 
   /// The errors of each call about a request.

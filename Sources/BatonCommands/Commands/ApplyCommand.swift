@@ -49,17 +49,19 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     let prunes = pruning.prune
     if dryRun { return try await Plan.write(definitions, pruning: prunes, client, options.output, console) }
     let refreezes = refreeze
-    let (outcomes, removals) = try await client.connect { api in
+    let (outcomes, removals, gaps) = try await client.connect { api in
       let applied = try await api.apply(definitions)
       let outcomes =
         refreezes
         ? try await ApplicationOutcome.refreezing(applied, api) : await ApplicationOutcome.counting(applied, api)
-      return (outcomes, prunes.isEmpty ? [] : try await Removal.each(definitions, prunes, api))
+      let removals = prunes.isEmpty ? [] : try await Removal.each(definitions, prunes, api)
+      return (outcomes, removals, try await Self.gaps(after: definitions, api))
     }
     console.emit(options, list: outcomes.map { JSONValue($0) } + removals.map { JSONValue($0) }) {
       outcomes.flatMap { [$0.line] + $0.namedLines }
         + removals.filter { $0.refusal == nil }.map { "\($0.pattern.rawValue.onOneLine): removed" }
     }
+    for gap in gaps.prefix(3) { console.warning(gap) }
     let kept = removals.compactMap(\.refusal)
     for refusal in kept.prefix(3) { console.warning(refusal) }
     if !kept.isEmpty { throw CommandFailure(.refused, "\(counted(kept.count, "definition")) could not be removed") }
@@ -67,6 +69,19 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     for refusal in refusals.prefix(3) { console.warning(refusal) }
     if !refusals.isEmpty {
       throw CommandFailure(.refused, "\(counted(refusals.count, "waiting request")) kept the earlier definition")
+    }
+  }
+
+  /// The jobs that `onSuccess` and `onFailure` name and that no definition covers, in words: their submissions would
+  /// fail.
+  private static func gaps(after definitions: [Definition], _ api: any OperatorAPI) async throws -> [String] {
+    guard definitions.contains(where: { $0.onSuccess != nil || $0.onFailure != nil }) else { return [] }
+    let present = try await api.definitions(named: []).map(\.definition.pattern)
+    return definitions.flatMap { definition in
+      [("onSuccess", definition.onSuccess), ("onFailure", definition.onFailure)].compactMap { key, next in
+        guard let next, !present.contains(where: { $0.covers(next.pattern) }) else { return nil }
+        return "'\(key)' of \(definition.pattern) names \(next), for which no definition is applied"
+      }
     }
   }
 

@@ -261,6 +261,10 @@ extension CoordinatorCore {
     for stop in answer.stops { perform(dispatcher.expire(stop.launch, stop.reason)) }
     // The released request is ready now or later. Promotion finds out which; the class is only a hint.
     if let released = answer.released { dispatcher.noteReady(released) }
+    if let followed = answer.followed {
+      dispatcher.noteReady(followed.requirementClass)
+      tell(.changed(followed.request))
+    }
     nextDue.join(answer.nextDue)
   }
 }

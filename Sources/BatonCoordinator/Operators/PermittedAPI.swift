@@ -104,13 +104,13 @@ struct PermittedAPI: OperatorAPI {
             + (caller.limits ?? []).map(\.rawValue).joined(separator: ", ")), "outside of the credential's patterns")
     }
     for definition in definitions {
-      guard let other = definition.maySubmit?.first(where: { !caller.covers($0) }) else { continue }
+      guard let (key, other) = definition.submitted.first(where: { !caller.covers($0.pattern) }) else { continue }
       throw await refuse(
         "Apply", definition.pattern.rawValue,
         .notPermitted(
-          "'maySubmit' of '\(definition.pattern)' names '\(other)', which the credential '\(caller.name)' may not submit: "
+          "'\(key)' of '\(definition.pattern)' names '\(other)', which the credential '\(caller.name)' may not submit: "
             + "it is limited to \((caller.limits ?? []).map(\.rawValue).joined(separator: ", "))"),
-        "maySubmit outside of the credential's patterns")
+        "\(key) outside of the credential's patterns")
     }
     return try await changing("Apply", names) { try await api.apply(definitions) }
   }

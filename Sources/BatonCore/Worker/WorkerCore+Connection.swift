@@ -43,8 +43,8 @@ extension WorkerCore {
     case .launch(let assignment): return assigned(assignment, at: now)
     case .items(let page): return answer(page.launch) { $0.found(page) }
     case .itemsCommitted(let launch, let count, let isFrozen, let end):
-      return answer(launch) { $0.itemsCommitted(count, isFrozen: isFrozen, end: end) }
-    case .committed(let launch, let batch, let end): return answer(launch) { $0.committed(batch, end: end) }
+      return answer(launch) { $0.itemsCommitted(count, isFrozen: isFrozen, end: end, at: now) }
+    case .committed(let launch, let batch, let end): return answer(launch) { $0.committed(batch, end: end, at: now) }
     case .refuse(let launch, let text): return answer(launch) { $0.refused(text) }
     case .submitted(let launch, let name, let reply): return answer(launch) { $0.submitted(name, reply) }
     case .expire(let launch, let reason): return expire(launch, reason, at: now)

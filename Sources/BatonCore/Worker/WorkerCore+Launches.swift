@@ -191,16 +191,14 @@ extension WorkerCore {
       + [.reconnect("the lease ran out before the coordinator renewed it")]
   }
 
-  /// Expires launches whose budget is spent, and handles the deadlines that have come.
+  /// Expires launches whose budget is spent or whose batch takes too long, and handles the deadlines that have come.
   private mutating func endLaunches(at now: Instant) -> [Effect] {
     launchKeys { $0.dueAt.map { $0 <= now } ?? false }.flatMap { launch in
-      if launches[launch]?.isRunning == true { return spendBudget(launch, at: now) }
+      if let reason = launches[launch]?.expiryDue(at: now), launches[launch]?.isRunning == true {
+        return expireHere(launch, reason, at: now)
+      }
       return (launches[launch]?.reachDeadline(at: now) ?? []) + condemn(launch, at: now)
     }
-  }
-
-  private mutating func spendBudget(_ launch: LaunchKey, at now: Instant) -> [Effect] {
-    return expireHere(launch, .budgetSpent, at: now)
   }
 
   /// Decides that the process ends if a Swift handler has ignored its deadline, because nothing else frees the host.

@@ -28,11 +28,17 @@ package struct WorkerLaunch: Hashable, Sendable {
   package private(set) var life = Life.running(Dialogue())
   /// The checkpoint that is sent together with the ending, and before it; `nil` if the launch has saved its last one.
   private var lastCheckpoint: Checkpoint?
+  /// When the batch that is under way began: at the start of the launch, or with the last answer of the coordinator
+  /// that made something durable.
+  private var batchBeganAt: Instant
+  /// The number of the batch that took longer than it may; `nil` if none did.
+  private var lateBatch: Int?
 
   init(_ assignment: Assignment, _ definition: Definition, at now: Instant) {
     self.assignment = assignment
     self.definition = definition
     startedAt = now
+    batchBeganAt = now
   }
 
   package var key: LaunchKey { assignment.launch }
@@ -123,13 +129,31 @@ extension WorkerLaunch {
   /// Whether another launch of the request is live. This launch can then save nothing, and its ending is not sent.
   package var isSuperseded: Bool { expiry?.reason == .superseded }
 
-  /// When the budget of a running launch is spent, or the deadline of a closing one comes; `nil` if neither can happen.
+  /// When the budget or the batch's time of a running launch is over, or the deadline of a closing one comes; `nil` if
+  /// nothing of this can happen.
   package var dueAt: Instant? {
     switch life {
-    case .running: definition.budget(keepsCursor: assignment.progress.batches > 0).map { startedAt + $0 }
+    case .running: [budgetSpentAt, batchTimesOutAt].compactMap(\.self).min()
     case .closing(let window, _): window.deadline
     case .overrun, .ended: nil
     }
+  }
+
+  private var budgetSpentAt: Instant? {
+    definition.budget(keepsCursor: assignment.progress.batches > 0).map { startedAt + $0 }
+  }
+
+  /// When the batch takes too long; `nil` if there is no limit, or while the handler waits for the coordinator, which
+  /// may be away.
+  private var batchTimesOutAt: Instant? {
+    dialogue.questions.isEmpty ? definition.batchTimeout.map { batchBeganAt + $0 } : nil
+  }
+
+  /// Why a running launch has to stop now; `nil` if its time is not over.
+  package func expiryDue(at now: Instant) -> ExpiryReason? {
+    if let time = budgetSpentAt, time <= now { return .budgetSpent }
+    if let time = batchTimesOutAt, time <= now { return .batchTimedOut }
+    return nil
   }
 
   /// Returns the messages about the launch that are sent after a welcome, besides its open question; none for a launch
@@ -145,11 +169,14 @@ extension WorkerLaunch {
   }
 
   /// Returns the ending of the launch for an end of its handler. If the handler returned, the launch has finished, also
-  /// after an expiry. Every other end after an expiry is the outcome `expired`.
+  /// after an expiry. Every other end after an expiry is the outcome `expired`, except that a launch whose batch took
+  /// too long has failed if the batch was not committed after all.
   package func ending(of end: HandlerEnd) -> Ending {
     var ending = Ending(launch: key, outcome: .lost, result: dialogue.result)
     switch (end, expiry) {
     case (.finished, _): ending.outcome = .finished
+    case (_, let window?) where window.reason == .batchTimedOut && lateBatch == assignment.progress.batches:
+      (ending.outcome, ending.errorType) = (.failed(lateText), FailureKind.timedOut.rawValue)
     case (.failed, let window?), (.stopped, let window?): ending.outcome = .expired(window.reason)
     case (.failed(let text, let errorType), nil): (ending.outcome, ending.errorType) = (.failed(text), errorType)
     case (.stopped, nil): ending.outcome = .lost
@@ -158,6 +185,11 @@ extension WorkerLaunch {
     // A Swift handler that ends after its deadline was not graceful: its process ends because of it.
     if case .overrun = life, definition.work == nil { ending.isGraceful = false }
     return ending
+  }
+
+  private var lateText: String {
+    let limit = definition.batchTimeout.map { " (\($0.inWords))" } ?? ""
+    return "batch \(assignment.progress.batches) took longer than 'batchTimeout'\(limit)"
   }
 }
 
@@ -171,6 +203,7 @@ extension WorkerLaunch {
     switch life {
     case .running(let dialogue):
       let window = ClosingWindow(reason, until: now + reason.closingWindow(of: definition))
+      if reason == .batchTimedOut { lateBatch = assignment.progress.batches }
       life = .closing(window, dialogue)
       return window
     case .closing(let window, let dialogue) where reason == .superseded:
@@ -278,17 +311,19 @@ extension WorkerLaunch {
 
   /// The checkpoint of this batch is durable.
   /// - Parameter end: the end of the shard now. A split may have made it smaller, never beyond the next batch.
-  mutating func committed(_ batch: Int, end: Int64?) -> [WorkerCore.Effect] {
+  mutating func committed(_ batch: Int, end: Int64?, at now: Instant) -> [WorkerCore.Effect] {
     guard case .checkpoint(let checkpoint)? = dialogue.unanswered, checkpoint.batch == batch else { return [] }
     if let end { assignment.shard?.end = end }
     assignment.progress = Progress(after: checkpoint)
+    batchBeganAt = now
     return answered(.done)
   }
 
   /// All items below `count` are durable. The question about a page is answered only if this includes the whole page.
   /// - Parameter end: the end of the launch's shard, if the items were cut into shards.
-  mutating func itemsCommitted(_ count: Int, isFrozen: Bool, end: Int64?) -> [WorkerCore.Effect] {
+  mutating func itemsCommitted(_ count: Int, isFrozen: Bool, end: Int64?, at now: Instant) -> [WorkerCore.Effect] {
     if isFrozen { assignment.frozenItems = count }
+    batchBeganAt = now
     if let end { assignment.shard?.end = end }
     guard case .items(let page)? = dialogue.unanswered,
       isFrozen || (count >= page.start + page.items.count && !page.isLast)

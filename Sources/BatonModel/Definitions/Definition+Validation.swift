@@ -18,6 +18,7 @@ extension Definition {
     }
     try validateTitles()
     try validateKind()
+    try validateFollowUps()
     try requirements.validate()
     try validateLimits()
     try validateTimes()
@@ -37,6 +38,16 @@ extension Definition {
     } else {
       if spread.shardSize != nil { throw DefinitionProblem("work.shardSize", "belongs to work with items") }
       if spread.shards == nil { throw DefinitionProblem("work.spread", Spread.noCursor) }
+    }
+  }
+
+  private func validateFollowUps() throws(DefinitionProblem) {
+    for (field, next) in [("onSuccess", onSuccess), ("onFailure", onFailure)] {
+      guard let next else { continue }
+      if next.hasWildcard, !pattern.isWildcard {
+        throw DefinitionProblem(field, "may have '${wildcard}' only below a wildcard such as com.example.export.*")
+      }
+      if next.pattern == pattern { throw DefinitionProblem(field, "names the job itself") }
     }
   }
 
@@ -72,7 +83,7 @@ extension Definition {
   }
 
   private func validateLimits() throws(DefinitionProblem) {
-    try Limits.retries.demand(retry.limit, in: "retry.limit")
+    try validateRetry()
     if let maxRunning { try Limits.maxRunning.demand(maxRunning, in: "maxRunning") }
     if let pendingLimit { try Limits.pending.demand(pendingLimit, in: "pendingLimit") }
     guard let maySubmit else { return }
@@ -82,11 +93,42 @@ extension Definition {
     }
   }
 
+  private func validateRetry() throws(DefinitionProblem) {
+    try Limits.retries.demand(retry.limit, in: "retry.limit")
+    if let after = retry.skipBatchAfter {
+      try Limits.skips.demand(after, in: "retry.skipBatchAfter")
+      if after > retry.limit + 1 {
+        throw DefinitionProblem(
+          "retry.skipBatchAfter",
+          "must be at most \(retry.limit + 1), because the request fails after that many failures")
+      }
+      if isInOnePiece { throw DefinitionProblem("retry.skipBatchAfter", "belongs to work with items") }
+    }
+    if let limit = retry.skipLimit {
+      try Limits.skips.demand(limit, in: "retry.skipLimit")
+      if retry.skipBatchAfter == nil { throw DefinitionProblem("retry.skipLimit", "belongs to 'retry.skipBatchAfter'") }
+    }
+    if retry.on != nil, retry.notOn != nil { throw DefinitionProblem("retry.notOn", "does not go with 'retry.on'") }
+    for (key, kinds) in [("retry.on", retry.on), ("retry.notOn", retry.notOn)] {
+      guard let kinds else { continue }
+      try Limits.failureKinds.demand(kinds.count, in: key)
+      if !kinds.allSatisfy(\.isValid) {
+        throw DefinitionProblem(key, "has a kind of failure that is not one line of 1 to 255 bytes")
+      }
+    }
+  }
+
   private func validateTimes() throws(DefinitionProblem) {
     let any = Duration.zero...Limits.longestDuration
     let positive = Duration.nanoseconds(1)...Limits.longestDuration
     try positive.demand(budget, in: "budget")
     try any.demand(retry.backoff, in: "retry.backoff")
+    try any.demand(retry.maxBackoff, in: "retry.maxBackoff")
+    if let longest = retry.maxBackoff, longest < retry.backoff {
+      throw DefinitionProblem("retry.maxBackoff", "must be at least 'retry.backoff'")
+    }
+    try Limits.retryJitter.demand(retry.jitter, in: "retry.jitter")
+    try Limits.batchTimeout.demand(batchTimeout, in: "batchTimeout")
     try positive.demand(repeatEvery, in: "repeat.every")
     try schedule?.validate()
     if schedule != nil, repeatEvery != nil { throw DefinitionProblem("schedule", "does not go with 'repeat'") }

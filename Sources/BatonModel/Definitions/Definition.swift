@@ -35,6 +35,9 @@ package struct Definition: Hashable, Sendable, Codable {
   /// How long a launch may run without progress before it is suspected to have stalled; `nil` means the default of the
   /// kind. `Stall.suspicion` adds a rule for commands in one piece.
   package var stallAfter: Duration?
+  /// How long one batch may take; `nil` means no limit. A launch whose batch takes longer is asked to stop, and has
+  /// failed unless the batch is committed until it ends.
+  package var batchTimeout: Duration?
   /// The launch time that all launches of this definition together may use in a day; `nil` means no limit (contract,
   /// row 17).
   package var dailyAllowance: Duration?
@@ -46,6 +49,10 @@ package struct Definition: Hashable, Sendable, Codable {
   /// The identifiers for which launches of this definition may submit requests: each pattern covers some. `nil` means
   /// none (contract, row 9).
   package var maySubmit: [IdentifierPattern]?
+  /// The job that is submitted when a request has succeeded, with the facts about it (`EndedJob`); `nil` for none.
+  package var onSuccess: FollowUp?
+  /// The job that is submitted when a request has failed; `nil` for none.
+  package var onFailure: FollowUp?
   /// What the stock worker runs; `nil` if a worker must have a Swift handler for the identifier.
   package var work: Work?
   /// How a request is divided among several hosts or slots; `nil` if one launch at a time does all of it.
@@ -160,19 +167,6 @@ package enum Priority: Int, Sendable, Codable, CaseIterable, Comparable {
 package enum Strategy: String, Sendable, Codable, CaseIterable {
   case queue
   case fail
-}
-
-/// How often a request is tried again after a failed launch, and after how long. An expiry uses up no retry.
-package struct RetryRule: Hashable, Sendable, Codable {
-  /// How many retries follow the first failure, 0 or more.
-  package var limit: Int
-  /// The wait before the first retry. The wait doubles with each further retry.
-  package var backoff: Duration
-
-  package init(limit: Int = 3, backoff: Duration = .seconds(30)) {
-    self.limit = limit
-    self.backoff = backoff
-  }
 }
 
 /// The earliest time of the first launch (contract, row 13).

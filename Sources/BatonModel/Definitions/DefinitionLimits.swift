@@ -17,6 +17,9 @@ extension Definition {
     package static let closingWindow = Duration.seconds(1)...Duration.seconds(600)
     /// The times without progress that a definition may allow. At most a day: no job needs longer (contract, row 32).
     package static let stallAfter = Duration.seconds(1)...Duration.seconds(86_400)
+    /// The times that a definition may allow for a batch. A batch is what an interruption repeats, so one of more than
+    /// a week is a typing error.
+    package static let batchTimeout = Duration.seconds(1)...Duration.seconds(7 * 86_400)
     /// The launch time in a day that a definition may allow (contract, row 17).
     package static let dailyAllowance = Duration.seconds(1)...Duration.seconds(86_400)
     /// How long a definition may let its ended requests be kept. The coordinator keeps house once a minute.
@@ -31,6 +34,12 @@ extension Definition {
     /// The weights of preferred labels. With the most labels their sum stays far from overflow.
     package static let labelWeight = 1...1_000
     package static let retries = 0...1_000
+    /// The times by which waits before retries may differ.
+    package static let retryJitter = Duration.zero...Duration.seconds(86_400)
+    /// After how many failures a batch may be skipped, and how many batches may be.
+    package static let skips = 1...1_000
+    /// How many kinds of failure `retry.on` or `retry.notOn` may name.
+    package static let failureKinds = 1...64
     package static let maxRunning = 1...100_000
     /// The upper end is the coordinator's default limit for the pending requests of all identifiers together (contract,
     /// row 6).

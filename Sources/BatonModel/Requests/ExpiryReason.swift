@@ -1,6 +1,7 @@
 /// Why a launch was asked to stop.
 ///
-/// An expiry is an outcome and never an error. The Swift API, the store, JSON, spans and `baton explain` all use the
+/// An expiry is an outcome and not an error, except that a launch whose batch took too long (`batchTimedOut`) has
+/// failed unless it commits the batch after all. The Swift API, the store, JSON, spans and `baton explain` all use the
 /// same codes.
 ///
 /// A handler reads its reason in `JobTask.expiry`. Compare a reason with a static member (`reason == .powerLost`), or
@@ -23,6 +24,9 @@ public struct ExpiryReason: Hashable, Sendable {
     case budgetSpent
     /// The launch made no progress for twice its definition's `stallAfter`.
     case stalled
+    /// A batch took longer than its definition's `batchTimeout`. Unless the batch is committed until the launch ends,
+    /// the launch has failed.
+    case batchTimedOut
     /// The worker could not renew its lease in time.
     case leaseLost
     /// Another launch of the request is live, so this launch can commit nothing more.
@@ -67,6 +71,8 @@ public struct ExpiryReason: Hashable, Sendable {
   public static let budgetSpent = Self(.budgetSpent)
   /// The reason `Kind.stalled`.
   public static let stalled = Self(.stalled)
+  /// The reason `Kind.batchTimedOut`.
+  public static let batchTimedOut = Self(.batchTimedOut)
   /// The reason `Kind.leaseLost`.
   public static let leaseLost = Self(.leaseLost)
   /// The reason `Kind.superseded`.
@@ -183,6 +189,12 @@ extension ExpiryReason.Kind {
           + "number of completed units; heartbeats and output do not count as progress.",
         remedy: "see what it waits for: baton logs IDENTIFIER; raise 'stallAfter' if its batches take that long",
         strikeAdvice: "raise 'stallAfter' of the definition, or commit smaller batches or a cursor")
+    case .batchTimedOut:
+      Row(
+        meaning:
+          "A batch took longer than `batchTimeout`. Its command gets SIGTERM at once. The launch has failed, and "
+          + "`retry` decides what follows, unless the batch was committed before the launch ended.",
+        remedy: "see what it waits for: baton logs IDENTIFIER; raise 'batchTimeout' if its batches take that long")
     case .leaseLost:
       Row(
         meaning:

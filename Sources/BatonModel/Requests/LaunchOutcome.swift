@@ -44,7 +44,9 @@ extension LaunchOutcome.Kind {
   package var consequence: String {
     switch self {
     case .finished: "The request has succeeded."
-    case .failed: "It is tried again after `retry.backoff`; after `retry.limit` retries the request has failed."
+    case .failed:
+      "It is tried again after `retry.backoff`; after `retry.limit` retries, or a failure that `retry.on` or "
+        + "`retry.notOn` rules out, the request has failed. With `retry.skipBatchAfter` the batch may be skipped instead."
     case .expired: "The request goes on after its last checkpoint, on any host. No retry is used up."
     case .lost:
       "The request goes on after its last checkpoint: at once the first time, then after 1 s, 2 s, 4 s …, until a batch "

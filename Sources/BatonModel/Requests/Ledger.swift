@@ -2,6 +2,9 @@
 package struct Ledger: Hashable, Sendable {
   /// The number of launches that failed since the request began or since an operator last retried it.
   package var failures: Int
+  /// The number of launches in a row whose batch failed and that committed nothing, however many launches between them
+  /// ended in another way. A committed batch and a skipped one reset it.
+  package var barrenFailures: Int
   /// The number of launches in a row that ended `lost`. A committed batch resets it. After the first loss the request
   /// resumes at once; after later losses it backs off.
   package var losses: Int
@@ -10,8 +13,11 @@ package struct Ledger: Hashable, Sendable {
   /// The principal who asked to cancel the request while it was running; `nil` if there was none.
   package var cancelledBy: String?
 
-  package init(failures: Int = 0, losses: Int = 0, strikes: Int = 0, cancelledBy: String? = nil) {
+  package init(
+    failures: Int = 0, barrenFailures: Int = 0, losses: Int = 0, strikes: Int = 0, cancelledBy: String? = nil
+  ) {
     self.failures = failures
+    self.barrenFailures = barrenFailures
     self.losses = losses
     self.strikes = strikes
     self.cancelledBy = cancelledBy
@@ -24,6 +30,9 @@ package struct Ledger: Hashable, Sendable {
     case cancelled(by: String)
     /// The request goes on at its checkpoint after `delay`. Zero means as soon as a host takes it.
     case resumes(after: Duration)
+    /// The next batch is passed over, because it has failed as often as the definition permits. The request goes on
+    /// after it, after `delay`.
+    case skipsBatch(after: Duration)
   }
 
   /// Records the end of a launch, and decides what happens to the request.
@@ -33,27 +42,42 @@ package struct Ledger: Hashable, Sendable {
   ///     whatever the outcome of the launch.
   ///   - countsAsLoss: false if a lost launch must not count against the request, for example at the end of a `run` or
   ///     `up` process.
+  ///   - failure: the kind of the failure, if the launch failed.
+  ///   - request: the request or the shard, on which the wait before a retry depends.
+  ///   - maySkip: whether there is a batch that may be skipped.
   package mutating func end(
     _ outcome: LaunchOutcome, committedBatches: Int, reachedEnd: Bool, retry: RetryRule,
-    losses rule: LossRule = LossRule(),
-    countsAsLoss: Bool = true
+    losses rule: LossRule = LossRule(), countsAsLoss: Bool = true, failure: FailureKind = .other,
+    of request: RequestID = RequestID(0), maySkip: Bool = false
   ) -> Verdict {
-    if committedBatches > 0 { (losses, strikes) = (0, 0) }
+    if committedBatches > 0 { (barrenFailures, losses, strikes) = (0, 0, 0) }
     if reachedEnd { return .succeeded }
     switch outcome {
     case .finished: return .succeeded
-    case .failed(let message): return afterFailure(message, retry: retry)
+    case .failed(let message):
+      return afterFailure(message, failure, retry, of: request, maySkip: maySkip)
     case .lost where !countsAsLoss: return cancelledBy.map { .cancelled(by: $0) } ?? .resumes(after: .zero)
     case .lost: return afterLoss(committedBatches: committedBatches, rule)
     case .expired(let reason): return afterExpiry(reason, committedBatches: committedBatches, rule)
     }
   }
 
-  private mutating func afterFailure(_ message: String, retry: RetryRule) -> Verdict {
+  /// A failure that the rule does not cover ends the request at once: its batch is not skipped either.
+  private mutating func afterFailure(
+    _ message: String, _ failure: FailureKind, _ retry: RetryRule, of request: RequestID, maySkip: Bool
+  ) -> Verdict {
     failures += 1
+    if failure.isOfBatch { barrenFailures += 1 }
     if let cancelledBy { return .cancelled(by: cancelledBy) }
+    guard retry.covers(failure) else {
+      return .failed("not tried again after '\(failure.rawValue)', as 'retry' says: \(message)")
+    }
+    if maySkip, failure.isOfBatch, retry.skips(after: barrenFailures) {
+      (failures, barrenFailures) = (0, 0)
+      return .skipsBatch(after: retry.wait(after: 1, of: request))
+    }
     guard failures <= retry.limit else { return .failed(message) }
-    return .resumes(after: retry.backoff.doubled(failures - 1))
+    return .resumes(after: retry.wait(after: failures, of: request))
   }
 
   private mutating func afterLoss(committedBatches: Int, _ rule: LossRule) -> Verdict {

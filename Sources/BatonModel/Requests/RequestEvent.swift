@@ -2,7 +2,7 @@
 /// in the store and in JSON. `Documentation/reference/reasons.md` is generated from the texts of this file.
 package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
-    storeWentBackwards, spreadChanged, missedTime, overlapped
+    storeWentBackwards, spreadChanged, missedTime, overlapped, followed, notFollowed
 
   /// What happened, in a sentence or two of Markdown.
   package var meaning: String {
@@ -16,7 +16,8 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     case .redefined:
       "The request took over the definition that is applied now, and keeps its checkpoint: "
         + "`baton retry --with-new-definition`, or `baton run` after a repair."
-    case .skippedBatch: "An operator passed over the batch that failed: `baton retry --skip-batch`."
+    case .skippedBatch:
+      "A batch that failed was passed over: by an operator (`baton retry --skip-batch`), or as `retry.skipBatchAfter` says."
     case .suspect: "A launch has made no progress for its `stallAfter`. At twice that it expires, `stalled`."
     case .ignoredExpiry: "A launch did not end by its deadline after it was asked to stop, and was ended."
     case .storeWentBackwards:
@@ -26,6 +27,8 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
       "The time of the request passed while no coordinator ran. It got the next time of its schedule (`missed: skip`)."
     case .overlapped:
       "The request before still ran when the time came. The request got the next time of its schedule (`overlap: skip`)."
+    case .followed: "The end of the request has submitted another job: `onSuccess` or `onFailure` of its definition."
+    case .notFollowed: "The job that `onSuccess` or `onFailure` names could not be submitted."
     case .spreadChanged: "An operator changed how many shards may be in work at once: `baton set`."
     case .simulatedLaunch: "`baton simulate launch` started a launch, whatever the times and conditions."
     }
@@ -40,6 +43,8 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     case .suspect: "for how long, and where"
     case .ignoredExpiry, .simulatedLaunch: "the host"
     case .spreadChanged: "the new number"
+    case .followed: "the other job and the number of its request"
+    case .notFollowed: "the other job, and why"
     case .storeWentBackwards: "the host, and how much it had been told"
     }
   }

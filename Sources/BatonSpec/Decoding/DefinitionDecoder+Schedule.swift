@@ -18,10 +18,28 @@ extension DefinitionDecoder {
     if let strategy = fields["strategy"].flatMap({ choice($0, Strategy.self) }) { definition.strategy = strategy }
     if let priority = priority(fields["priority"]) { definition.priority = priority }
     if let budget = positiveDuration(fields["budget"]) { definition.budget = budget }
-    definition.retry = retry(fields["retry"]) ?? definition.retry
     definition.maxRunning = integer(fields["maxRunning"], in: Definition.Limits.maxRunning)
     definition.pendingLimit = integer(fields["pendingLimit"], in: Definition.Limits.pending)
     definition.maySubmit = patterns(fields["maySubmit"])
+    definition.onSuccess = followUp(fields["onSuccess"], of: definition.pattern)
+    definition.onFailure = followUp(fields["onFailure"], of: definition.pattern)
+  }
+
+  private mutating func followUp(_ field: Field?, of pattern: IdentifierPattern) -> FollowUp? {
+    guard let field, let text = text(field) else { return nil }
+    guard let next = FollowUp(text) else {
+      return refused(
+        field,
+        "the identifier of a job such as com.example.repair, in a wildcard's definition also "
+          + "com.example.repair.${wildcard}")
+    }
+    if next.hasWildcard, !pattern.isWildcard {
+      return refused(field, "an identifier without ${wildcard}, because this job's own identifier has no '*'")
+    }
+    if next.pattern == pattern {
+      return refused(field, "another job", hint: "; 'retry' and 'repeat' let a job come again")
+    }
+    return next
   }
 
   /// The identifiers that launches may submit; `nil` if there are none.
@@ -51,14 +69,6 @@ extension DefinitionDecoder {
   private mutating func priority(_ field: Field?) -> Priority? {
     guard let field else { return nil }
     return choice(field, among: Priority.allCases.map { ($0.name, $0) })
-  }
-
-  private mutating func retry(_ field: Field?) -> RetryRule? {
-    guard let field, let fields = mapping(field, .retry, example: "{limit: 3, backoff: 30s}") else { return nil }
-    var rule = RetryRule()
-    if let limit = integer(fields["limit"], in: Definition.Limits.retries) { rule.limit = limit }
-    if let backoff = parsed(fields["backoff"], DurationText.examples, DurationText.parse) { rule.backoff = backoff }
-    return rule
   }
 
   private mutating func repeatEvery(_ field: Field?, of definition: Definition) -> Duration? {

@@ -46,6 +46,7 @@ struct DefinitionDecoder {
     definition.spread = spread(fields["work"], kind)
     definition.transfers = transfers(fields["work"])
     if definition.isInOnePiece { leaveUnbounded(&definition, fields) }
+    readRetry(fields, into: &definition)
     checkLead(of: definition, kind, fields)
     if let kind { check(fields, against: kind) }
     if let pattern { check(fields, against: pattern) }

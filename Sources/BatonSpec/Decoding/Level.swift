@@ -25,13 +25,14 @@ enum Level: String, CaseIterable {
         "requiredResources", "gpu", "requiredLabels", "preferredLabels", "requiresIdle", "slots", "strategy",
         "priority",
         "budget", "closingWindow",
-        "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit", "allowFrequent",
+        "batchTimeout", "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit",
+        "allowFrequent",
         "earliestBeginDate",
-        "repeat", "schedule", "pokeSpacing", "maySubmit", "work",
+        "repeat", "schedule", "pokeSpacing", "maySubmit", "onSuccess", "onFailure", "work",
       ]
     case .gpu: ["count", "memory"]
     case .preferredLabel: ["value", "weight"]
-    case .retry: ["limit", "backoff"]
+    case .retry: ["limit", "backoff", "maxBackoff", "jitter", "on", "notOn", "skipBatchAfter", "skipLimit"]
     case .repeat: ["every"]
     case .schedule: ["cron", "timeZone", "jitter", "exclude", "missed", "overlap", "from", "until"]
     case .work:
@@ -99,6 +100,7 @@ enum Level: String, CaseIterable {
     "interval": "repeat.every", "env": "work.environment", "args": "work.command", "cmd": "work.command",
     "run": "work.command",
     "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",
+    "activedeadlineseconds": "budget", "backofflimit": "retry.limit", "maxattempts": "retry.limit",
     "labels": "requiredLabels", "nodeselector": "requiredLabels", "affinity": "preferredLabels",
     "retries": "retry.limit", "concurrency": "maxRunning",
     "parallelism": "work.spread", "workers": "work.spread", "completions": "work.shards",

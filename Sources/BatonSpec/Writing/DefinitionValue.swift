@@ -71,6 +71,7 @@ private struct FieldWriter {
     let budget = definition.isInOnePiece ? nil : definition.kind.defaultBudget
     if definition.budget != budget { add("budget", definition.budget) }
     add("closingWindow", definition.closingWindow)
+    add("batchTimeout", definition.batchTimeout)
     add("stallAfter", definition.stallAfter)
     add("dailyAllowance", definition.dailyAllowance)
     add("retention", definition.retention)
@@ -90,6 +91,8 @@ private struct FieldWriter {
     add("schedule", definition.schedule.map(schedule))
     add("pokeSpacing", definition.pokeSpacing)
     add("maySubmit", definition.maySubmit.map { .list($0.map { .text($0.rawValue) }) })
+    add("onSuccess", definition.onSuccess?.text)
+    add("onFailure", definition.onFailure?.text)
   }
 
   // MARK: Mappings
@@ -140,7 +143,27 @@ private struct FieldWriter {
     return mapping { fields in
       if rule.limit != usual.limit { fields.add("limit", rule.limit) }
       if rule.backoff != usual.backoff { fields.add("backoff", rule.backoff) }
+      fields.add("maxBackoff", rule.maxBackoff)
+      fields.add("jitter", rule.jitter)
+      fields.add("on", rule.on.map(kinds))
+      fields.add("notOn", rule.notOn.map(kinds))
+      fields.add("skipBatchAfter", rule.skipBatchAfter)
+      fields.add("skipLimit", rule.skipLimit)
     }
+  }
+
+  /// The kinds of failure as job files write them: the number of an exit status, and the name of a signal.
+  private func kinds(_ kinds: [FailureKind]) -> DefinitionValue {
+    .list(
+      kinds.map { kind in
+        let words = kind.rawValue.split(separator: " ", maxSplits: 1)
+        guard words.count == 2 else { return .text(kind.rawValue) }
+        switch words[0] {
+        case "exit": return Int64(words[1]).map(DefinitionValue.number) ?? .text(kind.rawValue)
+        case "signal": return .text(String(words[1]))
+        default: return .text(kind.rawValue)
+        }
+      })
   }
 
   // MARK: Work

@@ -236,6 +236,13 @@ enum PostgresSchema {
       END $$
       """,
     ],
+    [
+      """
+      ALTER TABLE request
+        ADD COLUMN IF NOT EXISTS barren_failures bigint NOT NULL DEFAULT 0 CHECK (barren_failures >= 0),
+        ADD COLUMN IF NOT EXISTS followed bigint NOT NULL DEFAULT 0 CHECK (followed >= 0)
+      """
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

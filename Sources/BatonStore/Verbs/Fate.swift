@@ -17,7 +17,7 @@ extension Fate {
     case .failed(let message):
       self.init(ended: .failed, message.bounded(toBytes: LaunchOutcome.maximumErrorBytes), at: now)
     case .cancelled(let by): self.init(ended: .cancelled, by, at: now)
-    case .resumes(let delay):
+    case .resumes(let delay), .skipsBatch(let delay):
       let readiness = Readiness.resumption(after: delay, at: now)
       self.init(
         state: readiness.state, readiness: readiness, outcome: outcome.code, reason: outcome.storedReason)

@@ -33,6 +33,12 @@ struct LaunchedRequest {
   var shardState: RequestState?
   /// Whether the request has transfers.
   var hasTransfers: Bool
+  /// The number of units of the shard; `nil` if it has no range, and for a request that was not divided.
+  var shardLength: Int64?
+  /// How many items were frozen; `nil` if they were not read yet, or need not be.
+  var frozenItems: Int64?
+  /// How many units the batches of the request or the shard had, those of skipped ones included.
+  var completedUnits: Int64
 
   /// The request as people know it.
   var whole: RequestID { head ?? id }
@@ -49,13 +55,15 @@ extension Verbs {
           definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(4))),
         state: RequestState(code: row.int(5)), eligibleAt: row.time(6), launches: row.int(7),
         ledger: Ledger(
-          failures: row.int(8), losses: row.int(9), strikes: row.int(10), cancelledBy: row.optionalText(11)),
+          failures: row.int(8), barrenFailures: row.int(30), losses: row.int(9), strikes: row.int(10),
+          cancelledBy: row.optionalText(11)),
         batches: row.int(12), reachesEnd: row.bool(13), noDataInRow: row.int(14), hasWaitingRequest: row.bool(15),
         isSampled: row.bool(21), firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18),
         isExpiring: row.bool(19),
         isSimulated: row.bool(20), trace: row.isNull(23) ? nil : row.trace(22),
         head: row.optionalInt64(25).map(RequestID.init), shard: row.int(26), isSpread: !row.isNull(27),
-        shardState: row.optionalInt64(28).map { RequestState(code: Int($0)) }, hasTransfers: !row.isNull(29))
+        shardState: row.optionalInt64(28).map { RequestState(code: Int($0)) }, hasTransfers: !row.isNull(29),
+        shardLength: row.optionalInt64(31), frozenItems: row.optionalInt64(32), completedUnits: row.int64(33))
     }
   }
 }
@@ -66,16 +74,19 @@ extension LaunchedRequest {
 
   /// Records the end of the last launch in the ledger, and returns what becomes of the request. A simulated launch does
   /// not count towards quarantine.
+  /// - Parameter maySkip: whether there is a batch that may be skipped.
   mutating func end(
-    _ outcome: LaunchOutcome, retry: RetryRule, losses: LossRule, countsAsLoss: Bool
+    _ ending: Ending, retry: RetryRule, losses: LossRule, countsAsLoss: Bool, maySkip: Bool
   ) -> Ledger.Verdict {
-    var judged = outcome
-    if isSimulated, case .expired(let reason) = outcome, reason.isStrike {
+    var judged = ending.outcome
+    if isSimulated, case .expired(let reason) = judged, reason.isStrike {
       judged = .expired(.simulated(as: reason.kind))
     }
     return ledger.end(
       judged, committedBatches: committedBatches, reachedEnd: reachesEnd, retry: retry, losses: losses,
-      countsAsLoss: countsAsLoss && !isSimulated)
+      countsAsLoss: countsAsLoss && !isSimulated,
+      failure: FailureKind(rawValue: ending.storedErrorType(judged) ?? FailureKind.other.rawValue), of: id,
+      maySkip: maySkip)
   }
 }
 
@@ -118,7 +129,7 @@ extension Query {
         AND w.head IS NULL) IS NOT NULL,
       l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated,
       r.is_sampled, r.trace_id, l.span_id, r.is_sampled, r.head, r.shard, r.first_unit, r.shard_state,
-      r.files_on
+      r.files_on, r.barren_failures, r.end_unit - r.first_unit, r.frozen_items, p.completed_units
     FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
     WHERE r.id = ?

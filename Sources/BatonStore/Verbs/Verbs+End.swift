@@ -13,6 +13,8 @@ package struct EndingAnswer: Hashable, Sendable {
   /// The class of the waiting request of the same identifier, if this ending made it ready or scheduled it for a time;
   /// otherwise `nil`.
   package var released: RequirementClass?
+  /// The request that this ending has submitted; `nil` if it has submitted none.
+  package var followed: Followed?
   /// When to promote what this ending scheduled.
   package var nextDue = NextDue()
   /// The outcome of the launch as the store recorded it; `nil` if the launch was not live.
@@ -63,11 +65,15 @@ extension Verbs {
     let definition = try knownDefinition(request.requirementClass.definition)
     let ending = ending.judgedByResult
     let verdict = request.end(
-      ending.outcome, retry: definition.definition.retry, losses: limits.losses, countsAsLoss: countsAsLoss)
+      ending, retry: definition.definition.retry, losses: limits.losses, countsAsLoss: countsAsLoss,
+      maySkip: try maySkipBatch(of: request, after: ending, definition.definition))
     try closeLaunch(ending, of: request, at: now)
     try charge(request, pattern: definition.pattern, at: now)
     try noteEnd(of: request, definition.definition, at: now)
     if definition.definition.kind == .refresh { try noteResult(ending, of: request) }
+    if case .skipsBatch = verdict {
+      try skipBatch(of: request, under: definition, length: request.shardLength, at: now)
+    }
     return try settle(&request, ending, verdict, pattern: definition.pattern, at: now)
   }
 
@@ -101,7 +107,7 @@ extension Verbs {
     try prepare(.settleRequest).run(
       fate.state.code, fate.readiness?.cause?.rawValue, fate.readiness?.eligibleAt ?? request.eligibleAt, fate.endedAt,
       fate.outcome, fate.reason, request.ledger.failures, request.ledger.losses, request.ledger.strikes,
-      request.id.rawValue, now.date, fate.endedAt.map { _ in now.steady })
+      request.id.rawValue, now.date, fate.endedAt.map { _ in now.steady }, request.ledger.barrenFailures)
     try queueSpans(
       fate.state.isEnded ? [.launch, .complete] : [.launch], of: request.id.rawValue, launch: request.launches,
       isSampled: request.isSampled)
@@ -112,6 +118,8 @@ extension Verbs {
       answer.released = released.requirementClass
       answer.nextDue.join(released.due)
     }
+    let failure = ending.failure(request)
+    answer.follow(try followUp(of: request, fate.state, failure: failure, launches: request.launches, at: now))
     return answer
   }
 
@@ -139,6 +147,7 @@ extension Verbs {
       answer.released = released.requirementClass
       answer.nextDue.join(released.due)
     }
+    answer.follow(end.followed)
     return answer
   }
 
@@ -155,7 +164,19 @@ extension Verbs {
   }
 }
 
+extension Ending {
+  /// The kind of the failure; `nil` if the launch did not fail.
+  fileprivate func failure(_ request: LaunchedRequest) -> String? {
+    storedErrorType(outcomeKept(reachedEnd: request.reachesEnd))
+  }
+}
+
 extension EndingAnswer {
+  fileprivate mutating func follow(_ followed: Followed?) {
+    self.followed = followed
+    if let followed { nextDue.join(followed.due) }
+  }
+
   fileprivate init(_ launch: LaunchKey, _ request: LaunchedRequest, wasLive: Bool) {
     self.init(
       launch: launch, wasLive: wasLive, request: request.whole, identifier: request.identifier, state: request.state,
@@ -189,7 +210,8 @@ extension Query {
   static let settleRequest = Query(
     """
     UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, ended_at = ?4, ended_steady = ?12, outcome = ?5,
-      reason = ?6, failures = ?7, losses = ?8, strikes = ?9, held_by = NULL, ready_at = CASE WHEN ?1 = 1 THEN ?11 END
+      reason = ?6, failures = ?7, barren_failures = ?13, losses = ?8, strikes = ?9, held_by = NULL,
+      ready_at = CASE WHEN ?1 = 1 THEN ?11 END
     WHERE id = ?10
     """)
   static let hostName = Query("SELECT name FROM host WHERE id = ?")

@@ -47,7 +47,7 @@ extension Verbs {
       id, identifier, number, new.definition.id.rawValue, new.priority.rawValue, readiness.state.code,
       readiness.cause?.rawValue, readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.poke?.rawValue,
       now.date, new.principal, new.trace.traceID, new.trace.spanID, new.trace.isSampled, new.parentSpanID,
-      readiness.state == .ready ? now.date : nil)
+      readiness.state == .ready ? now.date : nil, new.followed)
     try queueSpans([.submit], of: id, launch: 0, isSampled: new.trace.isSampled)
     if let payload = new.payload { try prepare(.setPayload).run(id, payload) }
     try count(pattern: new.definition.pattern, from: nil, to: readiness.state)
@@ -64,7 +64,7 @@ extension Verbs {
     try prepare(.replaceRequest).run(
       new.definition.id.rawValue, new.priority.rawValue, readiness.state.code, readiness.cause?.rawValue,
       readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.mark(over: waiting)?.rawValue, new.principal,
-      waiting.id, now.date)
+      waiting.id, now.date, new.followed)
     if let payload = new.payload {
       try need(.payload(RequestID(waiting.id)))
       try prepare(.setPayload).run(waiting.id, payload)
@@ -108,14 +108,14 @@ extension Query {
   static let insertRequest = Query(
     """
     INSERT INTO request (id, identifier, number, definition, priority, state, cause, eligible_at, earliest_at,
-      is_dated, poke, submitted_at, principal, trace_id, span_id, is_sampled, parent_span_id, ready_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      is_dated, poke, submitted_at, principal, trace_id, span_id, is_sampled, parent_span_id, ready_at, followed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
   static let replaceRequest = Query(
     """
     UPDATE request SET definition = ?1, priority = ?2, state = ?3, cause = ?4, eligible_at = ?5, earliest_at = ?6,
       is_dated = ?7, poke = ?8, principal = ?9, held_by = coalesce(cause, held_by),
-      submitted_as = coalesce(submitted_as, definition),
+      submitted_as = coalesce(submitted_as, definition), followed = ?12,
       ready_at = CASE WHEN ?3 = 1 THEN coalesce(ready_at, ?11) END
     WHERE id = ?10
     """)

@@ -13,6 +13,8 @@ struct NewRequest {
   var parentSpanID: SpanID?
   /// The priority of the poke that asks for the request; `nil` if no poke does.
   var poke: PokePriority?
+  /// How many requests came before this one, each of which was submitted by the end of the one before.
+  var followed = 0
 
   /// The poke priority of the request after it has replaced `waiting`: the most urgent of the pokes. A submission that
   /// is not a poke removes the mark.

@@ -59,7 +59,7 @@ extension Verbs {
   /// the chain, the spacing of a refresh, its transfers, and the wait for a retry.
   func reschedule(_ request: LaunchedRequest, from old: Definition, to new: Definition, at now: Moment) throws {
     guard request.launches == 0, !request.isSpread else {
-      if new.retry.backoff != old.retry.backoff { try moveRetries(of: request, from: old, to: new, at: now) }
+      if new.retry != old.retry { try moveRetries(of: request, from: old, to: new, at: now) }
       return
     }
     if request.hasTransfers {
@@ -96,14 +96,16 @@ extension Verbs {
     return moved.earliest
   }
 
-  /// Counts the waits after failures from the ends of the launches again, with the backoff of the new definition.
+  /// Counts the waits after failures from the ends of the launches again, by the rule of the new definition.
   private func moveRetries(
     of request: LaunchedRequest, from old: Definition, to new: Definition, at now: Moment
   ) throws {
     for id in try shardIDs(of: request) {
       let found = try prepare(.waitAfterFailure).first(id, Timestamp.distantFuture) { ($0.time(0), $0.int(1)) }
       guard let (eligibleAt, failures) = found, failures > 0 else { continue }
-      let (before, after) = (old.retry.backoff.doubled(failures - 1), new.retry.backoff.doubled(failures - 1))
+      let (before, after) = (
+        old.retry.wait(after: failures, of: RequestID(id)), new.retry.wait(after: failures, of: RequestID(id))
+      )
       try prepare(.setEligible).run(eligibleAt + (after - before), id)
     }
   }

@@ -115,13 +115,31 @@ extension Verbs {
   /// The largest number of batches of a request that may be skipped.
   static let maximumSkips = 1000
 
+  /// Whether the definition permits to skip the next batch of a request whose launch ends in this way.
+  func maySkipBatch(of request: LaunchedRequest, after ending: Ending, _ definition: Definition) throws -> Bool {
+    guard case .failed = ending.outcome, definition.retry.skipBatchAfter != nil,
+      definition.hasBatchToSkip(after: request.batches)
+    else { return false }
+    if let items = definition.work?.items {
+      // There is nothing to skip at the end of the items, or before they were read.
+      let count = request.shardLength ?? items.computedCount.map(Int64.init) ?? request.frozenItems
+      guard let count, request.completedUnits < count else { return false }
+    }
+    let limit = min(definition.retry.skipLimit ?? RetryRule.usualSkipLimit, Self.maximumSkips)
+    return try skips(of: request.id) < limit
+  }
+
+  /// How many batches of the request or the shard were skipped.
+  private func skips(of request: RequestID) throws -> Int {
+    try prepare(.skippedBatches).first(request.rawValue) { Self.batches($0.optionalText(0)).count } ?? 0
+  }
+
   /// Records the next batch as skipped, with its units.
   /// - Parameter length: the number of units of a shard; `nil` for a request that was not divided.
   func skipBatch(
     of request: LaunchedRequest, under definition: FrozenDefinition, length: Int64? = nil, at now: Moment
   ) throws {
-    let skipped = try prepare(.skippedBatches).first(request.id.rawValue) { Self.batches($0.optionalText(0)).count }
-    guard skipped ?? 0 < Self.maximumSkips else {
+    guard try skips(of: request.id) < Self.maximumSkips else {
       throw StoreError(
         .refused,
         "\(request.name) has skipped \(Self.maximumSkips) batches, which is the limit; repair its command.")
@@ -141,8 +159,8 @@ extension Verbs {
 extension Query {
   static let reopenRequest = Query(
     """
-    UPDATE request SET state = 1, eligible_at = ?1, ended_at = NULL, ended_steady = NULL, failures = 0, losses = 0,
-      strikes = 0, ready_at = ?3, held_by = NULL
+    UPDATE request SET state = 1, eligible_at = ?1, ended_at = NULL, ended_steady = NULL, failures = 0,
+      barren_failures = 0, losses = 0, strikes = 0, ready_at = ?3, held_by = NULL
     WHERE id = ?2
     """)
   static let keepCompletion = Query(

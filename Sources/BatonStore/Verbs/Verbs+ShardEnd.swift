@@ -17,6 +17,8 @@ struct ShardEnd {
   var stops: [ShardStop] = []
   /// The waiting request of the identifier, if the end of this request released it.
   var released: (requirementClass: RequirementClass, due: NextDue)?
+  /// The request that the end of this request has submitted, if it has.
+  var followed: Followed?
 }
 
 extension Verbs {
@@ -31,7 +33,8 @@ extension Verbs {
     let parks = fate.state == .ready && row.lanesInUse > row.lanes
     if parks { row.parked += 1 }
     row.running -= 1
-    try prepare(.setLedger).run(ledger.failures, ledger.losses, ledger.strikes, request.id.rawValue)
+    try prepare(.setLedger).run(
+      ledger.failures, ledger.barrenFailures, ledger.losses, ledger.strikes, request.id.rawValue)
     try prepare(.settleShard).run(
       fate.stateOfShard(parks: parks, isHead: request.head == nil).code,
       fate.causeOfShard(parks: parks, isHead: request.head == nil)?.rawValue,
@@ -64,6 +67,9 @@ extension Verbs {
     if end.madeReady { end.state = .ready }
     guard row.open == 0, row.isStopping || !row.hasUnitsLeft else { return end }
     (end.state, end.released) = try complete(row, at: now)
+    if let head = try launched(RequestID(row.head)) {
+      end.followed = try followUp(of: head, end.state, failure: nil, launches: row.launches, at: now)
+    }
     return end
   }
 
@@ -154,7 +160,8 @@ extension Fate {
 }
 
 extension Query {
-  static let setLedger = Query("UPDATE request SET failures = ?, losses = ?, strikes = ? WHERE id = ?")
+  static let setLedger = Query(
+    "UPDATE request SET failures = ?, barren_failures = ?, losses = ?, strikes = ? WHERE id = ?")
   static let settleShard = Query(
     """
     UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, ended_at = ?4, outcome = ?5, reason = ?6,

@@ -227,7 +227,8 @@ extension Query {
   static let reopenShard = Query(
     """
     UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, ready_at = ?4, ended_at = NULL, ended_steady = NULL,
-      shard_state = NULL, failures = 0, losses = 0, strikes = 0, cancelled_by = NULL, held_by = NULL
+      shard_state = NULL, failures = 0, barren_failures = 0, losses = 0, strikes = 0, cancelled_by = NULL,
+      held_by = NULL
     WHERE id = ?5
     """)
 }

@@ -182,7 +182,7 @@ extension Verbs {
   private static let uncounted = 16 * WriteQueue.largestGroup
 
   /// The refusal if the definition, its namespace or the whole store has too many pending requests; otherwise `nil`.
-  private func tooManyPending(_ definition: FrozenDefinition) throws -> Refusal? {
+  func tooManyPending(_ definition: FrozenDefinition) throws -> Refusal? {
     let (own, ownLimit) = (
       try pattern(definition.pattern).pending, definition.definition.pendingLimit ?? limits.pendingPerDefinition
     )

@@ -221,6 +221,11 @@ extension Draw {
     definition.priority = one(of: Priority.allCases)
     definition.budget = maybe { .milliseconds($0.number(1...1 << 40) % 300_000_000_000 + 1) }
     definition.retry = RetryRule(limit: number(0...9), backoff: .milliseconds(number(0...1 << 30)))
+    definition.retry.maxBackoff = maybe { definition.retry.backoff + .milliseconds($0.number(0...1 << 30)) }
+    definition.retry.jitter = maybe { .milliseconds($0.number(0...86_400_000)) }
+    let kinds = [FailureKind.exit(number(1...255))] + some { _ in .timedOut }
+    if flag() { definition.retry.on = kinds } else { definition.retry.notOn = maybe { _ in kinds } }
+    definition.batchTimeout = maybe { .milliseconds($0.number(1_000...600_000_000)) }
     if definition.pattern.isWildcard { definition.maxRunning = maybe { $0.number(1...9) } }
     definition.pendingLimit = maybe { $0.number(1...9) }
     if kind == .refresh { definition.allowFrequent = flag() }
@@ -247,6 +252,9 @@ extension Draw {
     definition.dailyAllowance = maybe { .milliseconds($0.number(1_000...86_400_000)) }
     definition.pokeSpacing = maybe { .milliseconds($0.number(0...86_400_000)) }
     definition.maySubmit = maybe { [$0.pattern()] }
+    let next = definition.pattern.isWildcard ? "next.${wildcard}" : "next"
+    definition.onSuccess = maybe { _ in FollowUp(next)! }
+    definition.onFailure = maybe { _ in FollowUp("repair")! }
     definition.work = maybe { $0.work() }
     return definition
   }

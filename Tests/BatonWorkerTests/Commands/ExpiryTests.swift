@@ -176,5 +176,8 @@ import Testing
         .init(time: nil, signal: SIGTERM), .init(time: expiry.deadline, signal: SIGKILL),
       ])
     #expect(StopPlan(nil, behaviour: .finishBatch, margin: .seconds(2)).steps == [.init(time: nil, signal: SIGKILL)])
+    let late = Expiry(reason: .batchTimedOut, deadline: expiry.deadline)
+    #expect(
+      StopPlan(late, behaviour: .finishBatch, margin: .seconds(2)).steps.first == .init(time: nil, signal: SIGTERM))
   }
 }

@@ -51,6 +51,62 @@ import Testing
     #expect(bench.passConnected(0.1) == [.overrun(key(1))])
   }
 
+  private static func timed(_ change: (inout Definition) -> Void = { _ in }) -> Definition {
+    Bench.job { definition in
+      definition.batchTimeout = .seconds(5)
+      change(&definition)
+    }
+  }
+
+  @Test func `a batch that takes too long ends its launch as a failure, counted from the last answer`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Self.timed())
+    #expect(bench.passConnected(4.9) == [])
+    _ = bench.commits(1)
+    _ = bench.hears(.committed(key(1), batch: 0))
+    #expect(bench.passConnected(4.9) == [])
+    #expect(
+      bench.passConnected(0.1) == WorkerCore.Effect.expiry(key(1), .batchTimedOut, bench.now + .seconds(30)))
+    var ending = Ending(launch: key(1), outcome: .failed("batch 1 took longer than 'batchTimeout' (5s)"))
+    ending.errorType = "timedOut"
+    #expect(bench.core.handlerEnded(key(1), .stopped()) == [.send(.ended(ending))])
+  }
+
+  @Test func `a batch that is saved in the closing window is no failure`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Self.timed())
+    _ = bench.passConnected(5)
+    _ = bench.commits(1)
+    _ = bench.hears(.committed(key(1), batch: 0))
+    #expect(bench.core.handlerEnded(key(1), .stopped()) == [.ended(key(1), .expired(.batchTimedOut))])
+  }
+
+  @Test func `while a batch waits for the coordinator to save it, its time does not count`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Self.timed())
+    _ = bench.passConnected(4)
+    _ = bench.commits(1)
+    #expect(bench.passConnected(20) == [])
+    _ = bench.hears(.committed(key(1), batch: 0))
+    #expect(bench.passConnected(4.9) == [])
+    #expect(!bench.passConnected(0.1).isEmpty)
+  }
+
+  @Test func `a handler that returns has finished, also after its batch took too long`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Self.timed())
+    _ = bench.passConnected(5)
+    #expect(bench.core.handlerEnded(key(1), .finished) == [.ended(key(1), .finished)])
+  }
+
+  @Test func `what ends first counts, the budget or the time of a batch`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Self.timed { $0.budget = .seconds(3) })
+    _ = bench.passConnected(2.9)
+    #expect(
+      bench.passConnected(0.1) == WorkerCore.Effect.expiry(key(1), .budgetSpent, bench.now + .seconds(30)))
+  }
+
   @Test func `a command in one piece runs on, and from its first cursor on has the budget of its kind`() {
     var bench = Bench.welcomed()
     let job = Bench.job(.processing) { definition in

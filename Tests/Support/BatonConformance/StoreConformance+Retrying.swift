@@ -142,5 +142,97 @@ extension StoreConformance {
       try await s.end(second)
       _ = try await s.store.retry(first.request, skipping: .nothing, at: s.now)
     },
+    Case("a failure that the rule does not cover ends the request, and others are tried again") { s in
+      let (definition, launch) = try await s.running { $0.retry.on = [.exit(75)] }
+      let first = try await s.end(launch, .failed("later"), kind: .exit(75))
+      try expect(first.state, .scheduled, "after a failure that is covered")
+      s.advance(.seconds(30))
+      _ = try await s.store.promote(at: s.now, limit: 9)
+      let second = try await s.end(try await s.start(definition), .failed("no"), kind: .exit(1))
+      try expect(second.state, .failed, "after another one")
+      let reason = try await s.record(launch.request).reason
+      try expect(reason, "not tried again after 'exit 1', as 'retry' says: no", "the reason")
+    },
+    Case("waits before retries have a longest one, and a time of their own") { s in
+      let (definition, launch) = try await s.running { definition in
+        definition.retry = RetryRule(limit: 9, backoff: .seconds(10))
+        (definition.retry.maxBackoff, definition.retry.jitter) = (.seconds(15), .seconds(4))
+      }
+      var (launches, waits) = ([launch], [] as [Duration])
+      for _ in 0..<3 {
+        let answer = try await s.end(launches[launches.count - 1], .failed("no"))
+        let due = try require(answer.nextDue.steady, "when it is due")
+        waits.append(due - s.now.steady)
+        s.advance(waits[waits.count - 1])
+        _ = try await s.store.promote(at: s.now, limit: 9)
+        launches.append(try await s.start(definition))
+      }
+      var rule = RetryRule(limit: 9, backoff: .seconds(10))
+      (rule.maxBackoff, rule.jitter) = (.seconds(15), .seconds(4))
+      try expect(waits, (1...3).map { rule.wait(after: $0, of: launch.request) }, "the waits")
+    },
+    Case("a batch that fails again and again is skipped, as often as the definition says, and then the request fails") {
+      s in
+      let (definition, launch) = try await s.running { definition in
+        definition.retry = RetryRule(limit: 1, backoff: .zero)
+        (definition.retry.skipBatchAfter, definition.retry.skipLimit) = (2, 2)
+        definition.work = Work(command: ["x"], items: .range(1...10), batchSize: 2)
+      }
+      try await s.commit(launch, 0) { $0.completedUnits = 2 }
+      try await s.end(launch, .failed("no"))
+      try expect(try await s.record(launch.request).skippedBatches, [], "after the first failure")
+      // The launch that committed batch 0 and then failed counts for batch 1.
+      try await s.end(try await s.start(definition), .failed("no"))
+      var record = try await s.record(launch.request)
+      try expect(record.skippedBatches, [1], "after the second failure")
+      try expect([record.progress.batches, Int(record.progress.completedUnits)], [2, 4], "where it goes on")
+      try expect(record.state, .ready, "the state")
+      try await s.end(try await s.start(definition), .failed("no"))
+      try await s.end(try await s.start(definition), .failed("no"))
+      try expect(try await s.record(launch.request).skippedBatches, [1, 2], "after two more")
+      try await s.end(try await s.start(definition), .failed("no"))
+      try await s.end(try await s.start(definition), .failed("the third"))
+      record = try await s.record(launch.request)
+      try expect(record.state, .failed, "after the last")
+      try expect([record.reason, "\(record.skippedBatches)"], ["the third", "[1, 2]"], "no third batch is skipped")
+      try expect(
+        try await s.store.events(of: launch.request).map(\.name), ["skippedBatch", "skippedBatch"], "the events")
+    },
+    Case("only the failure of a batch skips it, and nothing is skipped before the items are known") { s in
+      let (definition, launch) = try await s.running { definition in
+        definition.retry = RetryRule(limit: 9, backoff: .zero)
+        definition.retry.skipBatchAfter = 1
+        definition.work = Work(command: ["x"], items: .glob("*.jpg"), batchSize: 2)
+      }
+      try await s.end(launch, .failed("no folder"), kind: FailureKind(rawValue: "badItems"))
+      try await s.end(try await s.start(definition), .failed("no"), kind: .exit(1))
+      try expect(try await s.record(launch.request).skippedBatches, [], "before the items are known")
+      let third = try await s.start(definition)
+      _ = try await s.append(ItemPage(launch: third, start: 0, items: ["a", "b", "c"], isLast: true))
+      try await s.end(third, .failed("no program"), kind: FailureKind(rawValue: "notFound"))
+      try expect(try await s.record(launch.request).skippedBatches, [], "after a failure of the host")
+      for _ in 0..<2 { try await s.end(try await s.start(definition), .failed("no"), kind: .exit(1)) }
+      var record = try await s.record(launch.request)
+      try expect([record.skippedBatches, [Int(record.progress.completedUnits)]], [[0, 1], [3]], "after both batches")
+      try await s.end(try await s.start(definition), .failed("no"), kind: .exit(1))
+      record = try await s.record(launch.request)
+      try expect(record.skippedBatches, [0, 1], "at the end of the items")
+    },
+    Case("a shard skips its own batches") { s in
+      let (definition, launch) = try await s.spreading(8, lanes: 2) { definition in
+        definition.spread?.shardSize = 4
+        definition.retry = RetryRule(limit: 1, backoff: .zero)
+        definition.retry.skipBatchAfter = 1
+      }
+      let other = try require(try await s.claim(definition).assignments.first, "the other shard").launch
+      try await s.commit(other, 0) { $0.completedUnits = 1 }
+      let end = try await s.end(other, .failed("no"))
+      try expect(end.shardState, .ready, "the shard after its failure")
+      let again = try require(try await s.claim(definition).assignments.first, "the shard again")
+      try expect(again.launch, LaunchKey(request: other.request, number: 2), "it is the same")
+      try expect(
+        [again.progress.batches, Int(again.progress.completedUnits)], [2, 2], "it goes on after its second batch")
+      try expect(try await s.record(launch.request).skippedUnits, 1, "the units of the request that are skipped")
+    },
   ]
 }

@@ -153,9 +153,9 @@ package struct StoreScenario {
   @discardableResult
   func end(
     _ launch: LaunchKey, _ outcome: LaunchOutcome = .finished, isGraceful: Bool = true,
-    from worker: WorkerProcess = worker
+    from worker: WorkerProcess = worker, kind: FailureKind? = nil
   ) async throws -> EndingAnswer {
-    let ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)
+    let ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful, errorType: kind?.rawValue)
     return try require(try await store.end([ending], from: worker, at: now).first, "end's answer")
   }
 

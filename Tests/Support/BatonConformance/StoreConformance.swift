@@ -55,7 +55,8 @@ package struct StoreConformance {
   package static let cases: [Case] =
     definitions + submitting + waiting + failing + clocks + dates + repeating + calendar + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
-    + using + cancelling + retrying + redefining + rescheduling + reading + narrowing + explaining + retention + spans
+    + using + cancelling + retrying + followingUp + redefining + rescheduling + reading + narrowing + explaining
+    + retention + spans
     + receipts
     + workers
     + identities + operators + spreading + shardReasons + spreadRules + histories + namespaces + transfers

@@ -106,19 +106,25 @@ extension Schedule {
   /// The job whose launches submit its next request, as long as links are left (contract, row 9).
   static let chain = JobIdentifier(trusted: "links")
 
-  /// Adds a chain of requests. It comes last, so that the other draws stay as they are. No client but the first one
-  /// submits it, and no operator changes its definition.
+  /// The job that the end of each request of the chain submits.
+  static let follower = JobIdentifier(trusted: "linked")
+
+  /// Adds a chain of requests, and what follows them. It comes last, so that the other draws stay as they are. No
+  /// client but the first one submits it, and no operator changes its definition.
   private mutating func addChain(_ draw: inout Draw) {
     var links = Definition(pattern: Self.chain.rawValue, kind: .processing, retry: 3)
     links.maySubmit = [IdentifierPattern(Self.chain)]
-    definitions.append(links)
+    (links.onSuccess, links.onFailure) = (FollowUp(Self.follower.rawValue), FollowUp(Self.follower.rawValue))
+    let linked = Definition(pattern: Self.follower.rawValue, kind: .processing, retry: 3)
+    definitions += [links, linked]
     batches[Self.chain] = draw.number(1...3)
+    batches[Self.follower] = 1
     let count = UInt8(draw.number(3...8))
     requests.append(
       RequestPlan(
         at: draw.milliseconds(0...3_000), id: "submission-links", identifier: Self.chain, payload: [count],
         isSentTwice: false, isSampled: true))
-    for index in hosts.indices { hosts[index].capabilities.handlers.append(links.pattern) }
+    for index in hosts.indices { hosts[index].capabilities.handlers += [links.pattern, linked.pattern] }
   }
 
   private mutating func addRequest(_ draw: inout Draw) {

@@ -43,6 +43,7 @@ extension SimulatedWorker {
     case .budgetSpent:
       isTrue =
         core.launch(launch) { known in known.definition.budget.map { known.startedAt + $0 <= now } ?? false } ?? false
+    case .batchTimedOut: isTrue = false
     case .cancelled: isTrue = world.journal.stopping.contains(launch.request)
     case .superseded: isTrue = world.journal.requests[launch.request]?.open != launch
     case .draining: isTrue = core.isDraining || world.journal.wasWished(off: plan.name)

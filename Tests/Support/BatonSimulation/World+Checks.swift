@@ -187,6 +187,7 @@ extension World {
     }
     for (record, launches) in zip(records, launches) { try audit(record, launches) }
     try auditIdentities(records)
+    try auditFollowers(records)
     try auditSpans(launches.flatMap { $0 }, records)
   }
 
@@ -270,12 +271,34 @@ extension World {
   /// Checks that every request was submitted by a client, except those of repeated jobs and of chains.
   private func auditIdentities(_ records: [RequestRecord]) throws {
     let asked = Set(journal.acceptedAt.keys)
-    for record in records where record.identifier != Schedule.chain {
+    for record in records where ![Schedule.chain, Schedule.follower].contains(record.identifier) {
       guard schedule.definition(for: record.identifier)?.repeats != true else { continue }
       try journal.expect(
         asked.contains(record.id), .submissionLost,
         "request \(record.id) of \(record.identifier) was asked for by nobody")
     }
+  }
+
+  /// Checks that each end of a request of the chain has submitted the job that follows, once, and nothing else has.
+  private func auditFollowers(_ records: [RequestRecord]) throws {
+    let links = records.filter { $0.identifier == Schedule.chain }
+    let events = try store.transaction { verbs in try links.map { try verbs.events(of: $0.id) } }
+    var submitted = 0
+    for (link, events) in zip(links, events) {
+      let count = events.filter { $0.name == RequestEvent.followed.rawValue }.count
+      submitted += count
+      let ended = [.succeeded, .failed].contains(link.state)
+      // A failed request that an operator has retried ends again.
+      let wasRetried = events.contains { $0.name == RequestEvent.retried.rawValue }
+      try journal.expect(
+        ended ? count == 1 || wasRetried && count > 1 : count == 0 || wasRetried, .submissionLost,
+        "request \(link.number) of a chain is \(link.state), and \(count) requests have followed it")
+    }
+    // Links that are not kept any more have submitted some too.
+    guard links.count == links.map(\.number).max() else { return }
+    let last = records.filter { $0.identifier == Schedule.follower }.map(\.number).max() ?? 0
+    try journal.expect(
+      last <= submitted, .submissionLost, "\(submitted) ends have submitted \(last) requests that follow")
   }
 }
 
