@@ -58,7 +58,7 @@ import Testing
       fails(&ledger, rule, .exit(64)) == .failed("not tried again after 'exit 64', as 'retry' says: no"))
   }
 
-  @Test func `a batch is skipped after its failures in a row, and then the retries begin anew`() {
+  @Test func `a batch that fails again and again is skipped, and the next one has all retries`() {
     var rule = RetryRule(limit: 2, backoff: .seconds(10))
     rule.skipBatchAfter = 2
     var ledger = Ledger()

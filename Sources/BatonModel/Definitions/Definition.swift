@@ -36,7 +36,7 @@ package struct Definition: Hashable, Sendable, Codable {
   /// kind. `Stall.suspicion` adds a rule for commands in one piece.
   package var stallAfter: Duration?
   /// How long one batch may take; `nil` means no limit. A launch whose batch takes longer is asked to stop, and has
-  /// failed unless the batch is committed until it ends.
+  /// failed unless the batch is committed before it ends.
   package var batchTimeout: Duration?
   /// The launch time that all launches of this definition together may use in a day; `nil` means no limit (contract,
   /// row 17).

@@ -4,7 +4,7 @@ package struct RetryRule: Hashable, Sendable, Codable {
   package var limit: Int
   /// The wait before the first retry. The wait doubles with each further retry.
   package var backoff: Duration
-  /// The longest wait, without the jitter; `nil` means a day.
+  /// The longest wait, without the jitter; `nil` means a day, or `backoff` if that is longer.
   package var maxBackoff: Duration?
   /// Each wait is longer by a time of its own, from zero to this; `nil` means zero.
   package var jitter: Duration?
@@ -83,8 +83,7 @@ package struct FailureKind: RawRepresentable, Hashable, Sendable {
   /// What commands fail with, besides an exit status and a signal.
   package static let ofCommands = [
     "notFound", "notExecutable", "badCommand", "directoryMissing", "argumentsTooLong", "badProgress", "badItems",
-    "host",
-    "notPermittedOnHost", "secretUnavailable", "timedOut", "refreshFailed",
+    "host", "notPermittedOnHost", "secretUnavailable", "timedOut", "refreshFailed",
   ]
 
   /// Failures before the batch began: of the host, of the program or of the list of the items. Another batch would fail

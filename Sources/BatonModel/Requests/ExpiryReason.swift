@@ -24,7 +24,7 @@ public struct ExpiryReason: Hashable, Sendable {
     case budgetSpent
     /// The launch made no progress for twice its definition's `stallAfter`.
     case stalled
-    /// A batch took longer than its definition's `batchTimeout`. Unless the batch is committed until the launch ends,
+    /// A batch took longer than its definition's `batchTimeout`. Unless the batch is committed before the launch ends,
     /// the launch has failed.
     case batchTimedOut
     /// The worker could not renew its lease in time.
