@@ -15,6 +15,23 @@ extension Coordinator {
     return answers
   }
 
+  /// Accepts all members of a flow, or none. No member starts in the transaction that stores it.
+  package func submitFlow(_ members: [Submission]) async throws -> [SubmissionAnswer] {
+    guard state.withLock({ $0.isAccepting }) else {
+      return members.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
+    }
+    let plans = try await plans(for: members, asFlow: true, at: now().moment)
+    if plans.contains(where: { $0.offer == nil }) {
+      return zip(plans, members).map { plan, member in
+        if case .refused(let refusal) = plan { return .refused(refusal) }
+        return .refused(.unavailable("nothing of the flow was submitted, because another job of it was refused"))
+      }
+    }
+    let answers = try await take(plans, asFlow: true)
+    count(answers)
+    return answers
+  }
+
   private func answers(to submissions: [Submission]) async throws -> [SubmissionAnswer] {
     guard state.withLock({ $0.isAccepting }) else {
       return submissions.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
@@ -35,14 +52,16 @@ extension Coordinator {
 
   /// Decides about the submissions. If a definition is not known here, the definitions are read again first: another
   /// coordinator may have applied it a moment ago.
-  private func plans(for submissions: [Submission], at now: Moment) async throws -> [SubmissionPlan] {
+  private func plans(
+    for submissions: [Submission], asFlow: Bool = false, at now: Moment
+  ) async throws -> [SubmissionPlan] {
     let identifiers = submissions.map(\.identifier)
     if store.isShared, state.withLock({ state in identifiers.contains { state.core.index.definition(for: $0) == nil } })
     {
       try await carryOut(.readDefinitions)
     }
     return decide {
-      $0.core.plan(submissions, permitted: settings.permittedIdentifiers, at: now, SpanID.random)
+      $0.core.plan(submissions, permitted: settings.permittedIdentifiers, asFlow: asFlow, at: now, SpanID.random)
     }
   }
 
@@ -72,10 +91,12 @@ extension Coordinator {
 
   /// Stores the offers of the plans and tells the core the answers.
   /// - Returns: the answers to the offers, in their order.
-  private func take(_ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
+  private func take(_ plans: [SubmissionPlan], asFlow: Bool = false) async throws -> [SubmissionAnswer] {
     let offers = plans.compactMap(\.offer)
     do {
-      let answers = offers.isEmpty ? [] : try await store.submit(offers, at: now().moment)
+      let answers =
+        offers.isEmpty
+        ? [] : try await asFlow ? store.submitFlow(offers, at: now().moment) : store.submit(offers, at: now().moment)
       decide { $0.core.submitted(plans, answers) }
       // The tasks that the decision has woken run first: a worker is told to start before the submitter is answered.
       await Task.yield()

@@ -28,6 +28,19 @@ enum Declarations {
     for (inner, outer) in overlaps(in: places) {
       report(inner, outer, places, &readings)
     }
+    checkOrder(of: &readings, places)
+  }
+
+  /// Reports jobs that come after each other in a circle: no flow of them could start.
+  private static func checkOrder(of readings: inout [SourceReading], _ places: [IdentifierPattern: Place]) {
+    let definitions = readings.flatMap(\.definitions).map(\.definition)
+    let positions = Dictionary(definitions.indices.map { (definitions[$0].pattern, $0) }) { first, _ in first }
+    let waits = definitions.map { ($0.after ?? []).compactMap { positions[$0.identifier.pattern] } }
+    guard case .failure(let circle) = FlowPlan.order(waits), let first = circle.positions.first,
+      let place = places[definitions[first].pattern]
+    else { return }
+    let problem = FlowProblem.cycle(circle.positions.map { definitions[$0].pattern.rawValue })
+    readings[place.source].report.error("\(problem)", at: place.position)
   }
 
   /// The first place of each pattern, and each further declaration of a pattern.

@@ -269,6 +269,28 @@ package enum JobSchema {
             "pattern": "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*(\\.\\*)?$"
           }
         },
+        "after": {
+          "description": "Jobs of the same flow that have to end before this one starts. A flow is submitted with baton submit -f FILE --as-flow.",
+          "type": "array",
+          "minItems": 1,
+          "maxItems": 32,
+          "items": {
+            "type": "object",
+            "required": ["identifier"],
+            "properties": {
+              "identifier": {
+                "description": "The job to wait for. For a wildcard it may end with .${wildcard}.",
+                "$ref": "#/definitions/followUp"
+              },
+              "on": {
+                "description": "How the job has to end. If it ends otherwise, this one is cancelled. Default: success.",
+                "type": "string",
+                "enum": ["success", "failure", "any"]
+              }
+            },
+            "additionalProperties": false
+          }
+        },
         "onSuccess": {
           "description": "The job that is submitted when a request has succeeded, with the facts about it as payload. For a wildcard it may end with .${wildcard}.",
           "$ref": "#/definitions/followUp"

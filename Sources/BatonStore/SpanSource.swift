@@ -54,6 +54,9 @@ package struct SpanSource: Hashable, Sendable {
   package var wait: Wait?
   /// The pokes and submissions that joined the request before its first launch; filled only if `tellsJoined` is true.
   package var joined = JoinedSubmissions()
+  /// The `submit` spans of the requests of its flow that the request has waited for; filled only if `tellsJoined` is
+  /// true.
+  package var awaited: [TraceContext] = []
   /// How the transfer with the number `key.launch` ended; set if `key.parts` is `transfer`.
   package var transfer: EndedTransfer?
   /// The transfers whose ends no launch had been told of before this one: they started it.

@@ -112,6 +112,12 @@ package protocol Store: PeopleStore, SpanStore {
   /// If the task is cancelled before the store has begun the write, this throws `CancellationError` and nothing was
   /// changed.
   func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer]
+  /// The requests of a flow, without cursors and payloads, in the order of their numbers.
+  func members(of flow: RequestID) async throws -> [RequestRecord]
+  /// Accepts all members of a flow, or none. A member waits for those that `after` of its definition names. When a
+  /// request that others wait for ends as they ask, those that wait for no other one may start; the others are
+  /// cancelled. A retry of the request lets these wait again.
+  func submitFlow(_ members: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer]
 
   // MARK: Dispatching
 

@@ -142,6 +142,15 @@ extension VerbStore {
       isChange: { $0.contains { if case .accepted(_, _, _, isRepeat: false) = $0 { true } else { false } } },
       { try $0.submit(submissions, at: now) })
   }
+  package func members(of flow: RequestID) async throws -> [RequestRecord] {
+    try await read { try $0.members(of: flow) }
+  }
+  package func submitFlow(_ members: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer] {
+    try await write(
+      .submission, isWithdrawable: true, needing: .submit(members),
+      isChange: { $0.contains { if case .accepted(_, _, _, isRepeat: false) = $0 { true } else { false } } },
+      { try $0.submitFlow(members, at: now) })
+  }
   package func promote(at now: Moment, limit: Int) async throws -> Promotion {
     try await write(.ordinary) { try $0.promote(at: now, limit: limit) }
   }

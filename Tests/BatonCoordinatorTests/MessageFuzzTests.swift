@@ -125,7 +125,7 @@ import Testing
       }
     }
     return [
-      call(OperatorsService.submit), call(OperatorsService.list), call(OperatorsService.show),
+      call(OperatorsService.submit), call(OperatorsService.submitFlow), call(OperatorsService.list), call(OperatorsService.show),
       call(OperatorsService.retry), call(OperatorsService.drain), call(OperatorsService.explain),
       call(OperatorsService.evict), call(OperatorsService.simulateConditions), call(OperatorsService.trace),
       call(OperatorsService.forgetHost), call(OperatorsService.inviteHost), call(OperatorsService.revokeHost),

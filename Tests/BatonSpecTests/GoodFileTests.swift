@@ -47,12 +47,23 @@ struct GoodFileTests {
     let handler = definition("com.example.handler", .processing) {
       $0.batchTimeout = .seconds(600)
       $0.retry.notOn = [FailureKind(rawValue: "NotFoundError"), .exit(64)]
-      $0.onSuccess = FollowUp("com.example.report")
+      $0.onSuccess = JobReference("com.example.report")
     }
     let customers = definition("com.example.customers.*", .processing) {
-      $0.onFailure = FollowUp("com.example.repair.${wildcard}")
+      $0.onFailure = JobReference("com.example.repair.${wildcard}")
     }
     #expect(try definitions("retry") == [crawl, handler, customers])
+  }
+
+  @Test("what jobs come after is read")
+  func after() throws {
+    func job(_ text: String) throws -> JobReference { try #require(JobReference(text)) }
+    let fetch = definition("com.example.fetch", .processing) { _ in }
+    var report = definition("com.example.report", .processing) { _ in }
+    report.after = [Dependency(try job("com.example.fetch")), Dependency(try job("com.example.check"), on: .any)]
+    var invoices = definition("com.example.invoices.*", .processing) { _ in }
+    invoices.after = [Dependency(try job("com.example.import.${wildcard}"), on: .failure)]
+    #expect(try definitions("after") == [fetch, report, invoices])
   }
 
   @Test("every key of a continued job is read")

@@ -76,8 +76,11 @@ import Testing
           sql: """
             DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
             ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
+            DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
+            ALTER TABLE request DROP COLUMN waits_for; ALTER TABLE request DROP COLUMN is_awaited;
             DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-            DELETE FROM grdb_migrations WHERE identifier IN ('18 namespaces', '19 transfers', '20 what follows a failure')
+            DELETE FROM grdb_migrations WHERE identifier IN ('18 namespaces', '19 transfers', '20 what follows a failure',
+              '21 flows')
             """)
         let schema = try String.fetchAll(
           db,
@@ -106,8 +109,10 @@ import Testing
       """
       DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
       ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
+      DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
+      ALTER TABLE request DROP COLUMN waits_for; ALTER TABLE request DROP COLUMN is_awaited;
       DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-      UPDATE baton_schema SET version = \(PostgresSchema.version - 3)
+      UPDATE baton_schema SET version = \(PostgresSchema.version - 4)
       """)
     let upgraded = try TestDatabase.open(address, storeLimits: Self.limits)
     try await goesOn(upgraded, id, launches)

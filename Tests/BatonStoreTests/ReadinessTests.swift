@@ -36,9 +36,9 @@ import Testing
     earliest: Earliest, spacedUntil: Timestamp?, expected: Readiness
   ) {
     let found = Readiness.firstLaunch(
-      earliest: earliest, spacedUntil: spacedUntil, hasLiveRequest: false, at: Self.now)
+      earliest: earliest, spacedUntil: spacedUntil, isHeld: false, at: Self.now)
     #expect(found == expected)
-    let held = Readiness.firstLaunch(earliest: earliest, spacedUntil: spacedUntil, hasLiveRequest: true, at: Self.now)
+    let held = Readiness.firstLaunch(earliest: earliest, spacedUntil: spacedUntil, isHeld: true, at: Self.now)
     #expect(held == Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .waitsForLiveRequest))
     #expect(held.due == NextDue())
   }
@@ -47,7 +47,7 @@ import Testing
   @Test(arguments: [date(3605), date(90_000), steady(5), steady(0)], [nil, at(4), at(900)])
   func whatWaitsIsDueLaterOnOneClock(earliest: Earliest, spacedUntil: Timestamp?) {
     let found = Readiness.firstLaunch(
-      earliest: earliest, spacedUntil: spacedUntil, hasLiveRequest: false, at: Self.now)
+      earliest: earliest, spacedUntil: spacedUntil, isHeld: false, at: Self.now)
     #expect(found.due.hasCome(at: Self.now) == false)
     #expect((found.due == NextDue()) == (found.state == .ready))
     #expect(found.eligibleDate(at: Self.now) >= Self.now.date)
@@ -127,7 +127,7 @@ import Testing
     #expect(past.at == .distantFuture || past.at > Self.now.date)
     let never = Earliest(at: .distantFuture, isDated: true)
     #expect(never.steady(at: Self.now) == .distantFuture)
-    let waiting = Readiness.firstLaunch(earliest: never, spacedUntil: nil, hasLiveRequest: false, at: Self.now)
+    let waiting = Readiness.firstLaunch(earliest: never, spacedUntil: nil, isHeld: false, at: Self.now)
     #expect(waiting.state == .scheduled)
     #expect(waiting.due == NextDue())
     #expect(waiting.eligibleDate(at: Self.now) == .distantFuture)

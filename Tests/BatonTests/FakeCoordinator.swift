@@ -120,6 +120,12 @@ final class FakeCoordinator: OperatorAPI {
     return state.withLock { state in orders.map { state.accept($0) } }
   }
 
+  func submitFlow(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    state.withLock { $0.orders += orders }
+    try call("submit as flow \(orders.map(\.identifier.rawValue).joined(separator: " ")) by \(principal)")
+    return state.withLock { state in orders.map { state.accept($0) } }
+  }
+
   func details(
     _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
   ) async throws -> RequestDetails {

@@ -8,6 +8,7 @@ extension Obstacle.Kind {
     case .rateLimited: .rateLimited(until: now)
     case .backingOff: .backingOff(until: now)
     case .waitsForLiveRequest: .waitsForLiveRequest(number: 3)
+    case .waitsForOthers: .waitsForOthers(["com.example.fetch (request 3)"])
     case .maxRunningReached: .maxRunningReached(limit: 4)
     case .allowanceSpent: .allowanceSpent(refillsAt: now)
     case .fleetPaused: .fleetPaused

@@ -191,8 +191,8 @@ struct OperatorServerTests {
     let own = ServedFleet.definition("com.mine.one")
     var (first, second, third) = (own, own, own)
     first.maySubmit = [IdentifierPattern("com.other.one")!]
-    second.onSuccess = FollowUp("com.other.one")
-    third.onFailure = FollowUp("com.other.one")
+    second.onSuccess = JobReference("com.other.one")
+    third.onFailure = JobReference("com.other.one")
     return [first, second, third]
   }
 
@@ -412,6 +412,7 @@ struct OperatorServerTests {
       "Apply": { _ = try await $0.apply([ServedFleet.definition("com.a")]) },
       "Remove": { try await $0.remove(IdentifierPattern("com.b")!) },
       "Submit": { _ = try await $0.submit([SubmissionOrder(id: "one", identifier: job)], by: "") },
+      "SubmitFlow": { _ = try await $0.submitFlow([SubmissionOrder(id: "two", identifier: job)], by: "") },
       "Cancel": { _ = try await $0.cancel(.identifier(job, number: nil), by: "") },
       "Retry": { _ = try await $0.retry(job, number: nil, skipping: .nothing, withNewDefinition: false) },
       "Redefine": { _ = try await $0.redefine(job, number: nil) },

@@ -33,7 +33,7 @@ package enum MethodMatrix {
       "Operators/AbleHosts": reading, "Operators/Prune": commanding, "Operators/ForgetGoneHost": [.admin],
       "Operators/Definitions": reading, "Operators/RequestDefinition": reading,
       "Operators/Logs": [.logs, .submit, .operate, .admin],
-      "Operators/Submit": own, "Operators/Cancel": own, "Operators/Retry": own,
+      "Operators/Submit": own, "Operators/SubmitFlow": own, "Operators/Cancel": own, "Operators/Retry": own,
       "Operators/Redefine": commanding, "Operators/SetSpread": commanding,
       "Operators/SetPriority": commanding, "Operators/Drain": commanding,
       "Operators/Pause": commanding,

@@ -10,7 +10,10 @@ import HTTPTypes
 extension Route {
   /// What can be done with requests.
   static let requestChanges =
-    [Route(.post, "/v1/requests", .method("Submit"), submit)] + ofRequest(.post, "/cancel", "Cancel", cancel)
+    [
+      Route(.post, "/v1/requests", .method("Submit"), submit),
+      Route(.post, "/v1/flows", .method("SubmitFlow"), submitFlow),
+    ] + ofRequest(.post, "/cancel", "Cancel", cancel)
     + ofRequest(.post, "/retry", "Retry", retry) + ofRequest(.post, "/simulate", "SimulateLaunch", simulate)
 
   /// Submits one request, or several. The answers of several come in their order; a refused one does not affect the
@@ -23,6 +26,37 @@ extension Route {
       let order = try SubmissionOrder(tree, "the body", key: key, parent: parent, body: bytes)
       return try answer(to: order, try await answers(to: [order], call)[0])
     }
+    let orders = try orders(elements, key: key, parent: parent, bytes)
+    return Answer(list(orders, try await answers(to: orders, call)))
+  }
+
+  /// Submits the requests of a list as one flow, or none of them.
+  @Sendable private static func submitFlow(_ call: Call) async throws -> Answer {
+    let (tree, bytes) = try await call.json(most: Call.largestBody)
+    guard case .array(let elements) = tree.value else {
+      throw HTTPFailure.invalid("the body must be a list of requests")
+    }
+    let parent = call.header("traceparent").flatMap(TraceContext.init(traceparent:))
+    let orders = try orders(elements, key: try call.idempotencyKey, parent: parent, bytes)
+    let principal = call.claimedPrincipal
+    let results = try await call.run { try await $0.submitFlow(orders, by: principal) }
+    guard results.count == orders.count else { throw HTTPFailure(500, "internal", "some submissions got no answer") }
+    return Answer(list(orders, results))
+  }
+
+  private static func list(_ orders: [SubmissionOrder], _ results: [SubmissionResult]) -> JSONValue {
+    let answers = zip(orders, results).map { order, result -> JSONValue in
+      do throws(HTTPFailure) { return try receipt(order, result) } catch {
+        return ["code": JSONValue(error.code), "message": JSONValue(error.message)]
+      }
+    }
+    return ["answers": .array(answers)]
+  }
+
+  /// The orders of a list of submissions.
+  private static func orders(
+    _ elements: [JSONTree], key: String?, parent: TraceContext?, _ bytes: [UInt8]
+  ) throws -> [SubmissionOrder] {
     guard !elements.isEmpty else { throw HTTPFailure.invalid("the list of the body is empty: it needs a request") }
     do { try WireLimits.submissions.check(elements.count) } catch { throw HTTPFailure.invalid(error.message) }
     var orders: [SubmissionOrder] = []
@@ -35,12 +69,7 @@ extension Route {
     guard Set(orders.map(\.id)).count == orders.count else {
       throw HTTPFailure.invalid("two requests of the body have the same id")
     }
-    let answers = zip(orders, try await answers(to: orders, call)).map { order, result in
-      do throws(HTTPFailure) { return try receipt(order, result) } catch {
-        return ["code": JSONValue(error.code), "message": JSONValue(error.message)]
-      }
-    }
-    return Answer(["answers": .array(answers)])
+    return orders
   }
 
   private static func answers(to orders: [SubmissionOrder], _ call: Call) async throws -> [SubmissionResult] {

@@ -12,7 +12,7 @@ extension Route {
     [
       Route(
         .get, "/v1/requests", .method("List"),
-        query: ["pattern", "state", "host", "kind", "by", "since", "order", "obstacles", "after", "limit"], list)
+        query: ["pattern", "state", "host", "kind", "by", "flow", "since", "order", "obstacles", "after", "limit"], list)
     ] + ofRequest(.get, "", "Show", show)
     + ofRequest(.get, "/shards", "Shards", query: ["after", "limit"], shards)
     + ofRequest(.get, "/explain", "Explain", explain) + ofRequest(.get, "/trace", "Trace", query: ["format"], trace)
@@ -40,6 +40,7 @@ extension Route {
       host: try query.text("host").map { text throws(HTTPFailure) in try Call.host(text) },
       kind: try query.word("kind", JobKind.self),
       submitter: try query.text("by").map { text throws(HTTPFailure) in try Call.name(text) },
+      flow: try query.number("flow", in: 1...Int.max).map { RequestID(Int64($0)) },
       isNewestFirst: (try query.word("order", Order.self) ?? .newest) == .newest)
     let since = try query.since("since", now: call.now)
     guard since == nil || filter.isNewestFirst else {

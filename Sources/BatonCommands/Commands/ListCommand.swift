@@ -52,6 +52,11 @@ struct ListCommand: AsyncParsableCommand, Sendable {
 
   @Option(help: ArgumentHelp("Only requests that this principal has submitted.", valueName: "name")) var by: String?
 
+  @Option(
+    help: ArgumentHelp("Only requests of the flow with this number, also those that have ended.", valueName: "number"),
+    transform: Arguments.positive)
+  var flow: Int?
+
   @Flag(help: "Also the requests that have ended.") var all = false
 
   @Option(
@@ -93,11 +98,11 @@ struct ListCommand: AsyncParsableCommand, Sendable {
 
   private var query: ListQuery {
     let named: Set<RequestState> = state.reduce(into: []) { $0.formUnion($1) }
-    let isWhole = all || last != nil || since != nil
+    let isWhole = all || last != nil || since != nil || flow != nil
     let states = named.isEmpty && !isWhole ? Set(RequestState.allCases.filter { !$0.isEnded }) : named
     let filter = RequestFilter(
       states: states, pattern: pattern, host: host.map { HostName($0) }, kind: kind, submitter: by,
-      isNewestFirst: sort == .newest)
+      flow: flow.map { RequestID(Int64($0)) }, isNewestFirst: sort == .newest)
     return ListQuery(filter: filter, since: since, limit: last ?? limit ?? .max, hidesEnded: named.isEmpty && !isWhole)
   }
 

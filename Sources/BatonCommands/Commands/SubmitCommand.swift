@@ -19,6 +19,9 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
       run it now; 4 if it was refused; 75 if the coordinator accepts nothing now; 77 if the identifier is not defined \
       or not permitted. With --wait, the exit status is that of 'baton wait'; Ctrl-C ends only the waiting.
 
+      With --as-flow the jobs of the file are submitted together as one flow: all of them or none, and each starts when \
+      the jobs that its 'after' names have ended. A job that is submitted by itself waits for no other.
+
       In a command that a worker runs it needs no settings, if 'maySubmit' of the definition names the identifier. A \
       request submits each identifier once then, whatever is interrupted: a launch that goes on gets the first answer.
 
@@ -30,6 +33,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
         baton submit com.example.report --priority userInitiated
         baton submit com.example.report --id nightly-2026-03-01
         baton submit -f job.yaml --wait
+        baton submit -f flow.yaml --as-flow
         make-job | baton submit -f -
       """)
 
@@ -45,6 +49,13 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     completion: .file(extensions: ["yaml", "yml"]))
   var file: String?
   @OptionGroup var strictness: StrictOption
+
+  @Flag(help: "Submit the jobs of the file as one flow, in the order that 'after' gives them.") var asFlow = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With --as-flow: what the '*' of the patterns in the file stands for in this flow.", valueName: "name"))
+  var wildcard: String?
 
   @Option(
     help: ArgumentHelp("Not before: a duration such as 15m, or an RFC 3339 date.", valueName: "when"),
@@ -71,6 +82,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     if (identifier == nil) == (file == nil) {
       throw ValidationError("Name an identifier, or a file with -f; not both.")
     }
+    if asFlow, file == nil { throw ValidationError("--as-flow is about the jobs of a file: name one with -f.") }
+    if wildcard != nil, !asFlow { throw ValidationError("--wildcard belongs to --as-flow.") }
     if strictness.isStrict, file == nil {
       throw ValidationError("--strict is about the warnings of a file: name one with -f.")
     }
@@ -87,7 +100,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     }
     let (identifiers, applied) = try await identifiers(console)
     let orders = identifiers.map { order($0, console.environment) }
-    try await submission.submit(orders, accepted: isPlain ? applied : [:], isList: file != nil)
+    try await submission.submit(
+      orders, accepted: isPlain && !asFlow ? applied : [:], asFlow: asFlow, isList: file != nil)
   }
 
   /// Whether the request is as the definition says.
@@ -106,7 +120,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   ) async throws -> ([JobIdentifier], submitted: [JobIdentifier: SubmissionReceipt]) {
     guard let file else { return (identifier.map { [$0] } ?? [], [:]) }
     let definitions = try console.definitions(in: [file], isStrict: strictness.isStrict).map(\.definition)
-    let identifiers = try definitions.literals(in: [file], console)
+    let identifiers = try asFlow ? definitions.members(wildcard, in: file) : definitions.literals(in: [file], console)
+    if !asFlow { try definitions.demandNoOrder(in: file) }
     let applied = try await submission.client.connect { try await $0.apply(definitions) }
     let receipts = applied.compactMap(\.submitted).map { ($0.identifier, $0) }
     return (identifiers, Dictionary(receipts) { first, _ in first })
@@ -114,6 +129,39 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
 }
 
 extension [Definition] {
+  /// The identifiers of the members of a flow.
+  /// - Parameter wildcard: what the `*` of a pattern stands for.
+  /// - Throws: a `CommandFailure` with status `usage` if a pattern has no value, or the jobs cannot be put into an order.
+  fileprivate func members(_ wildcard: String?, in file: String) throws -> [JobIdentifier] {
+    let members = try map { definition in
+      if let literal = definition.pattern.literal { return FlowPlan.Member(literal, of: definition) }
+      guard let wildcard else {
+        throw CommandFailure(
+          .usage, "\(file): \(definition.pattern) is a pattern: --wildcard NAME says what its '*' stands for")
+      }
+      guard let name = JobIdentifier(definition.pattern.rawValue.dropLast() + wildcard),
+        definition.pattern.matches(name)
+      else { throw CommandFailure(.usage, "--wildcard: '\(wildcard)' is not the end of an identifier") }
+      return FlowPlan.Member(name, of: definition)
+    }
+    do throws(FlowProblem) {
+      _ = try FlowPlan(members)
+    } catch {
+      throw CommandFailure(.usage, "\(file): \(error)")
+    }
+    return members.map(\.identifier)
+  }
+
+  /// - Throws: a `CommandFailure` with status `usage` if jobs of the file come after others: all of them would start at
+  ///   once.
+  fileprivate func demandNoOrder(in file: String) throws {
+    guard let one = first(where: { $0.after != nil }), count > 1 else { return }
+    throw CommandFailure(
+      .usage,
+      "\(file): \(one.pattern) comes after other jobs, and would start at once with them: add --as-flow, or 'baton apply' "
+        + "the file and submit single identifiers")
+  }
+
   /// The identifiers that can be submitted. For each pattern it writes a note, because a pattern cannot be submitted.
   /// - Throws: a `CommandFailure` with status `usage` if there are only patterns.
   func literals(in files: [String], _ console: Console) throws -> [JobIdentifier] {

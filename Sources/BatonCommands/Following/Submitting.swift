@@ -29,6 +29,8 @@ struct Submitting: Sendable {
   var orders: [SubmissionOrder]
   /// Requests that exist already and stand for the orders of their identifiers, which are not sent.
   var accepted: [JobIdentifier: SubmissionReceipt] = [:]
+  /// Whether the orders are submitted together as one flow.
+  var asFlow = false
   var client: ClientOptions
   var display: ProgressDisplay
 
@@ -48,10 +50,10 @@ struct Submitting: Sendable {
 
   private func submit(_ part: [SubmissionOrder]) async throws -> [SubmissionResult] {
     let reconnection = Reconnection(limit: Self.tries)
-    let user = CommandEnvironment.current.user
+    let (user, asFlow) = (CommandEnvironment.current.user, asFlow)
     let results = try await reconnection.run(client, display) { api in
       reconnection.noteConnected()
-      return try await api.submit(part, by: user)
+      return try await asFlow ? api.submitFlow(part, by: user) : api.submit(part, by: user)
     }
     guard results.count == part.count else {
       throw CommandFailure(

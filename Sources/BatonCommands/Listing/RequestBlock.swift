@@ -14,6 +14,10 @@ func requestBlock(
   let style = console.style(of: .output)
   let facts = facts(details, console) + (batches?.facts ?? [])
   var lines = [style.bold(details.record.name.description)] + block(facts, columns: console.outputColumns)
+  if details.flow.count > 1 {
+    let tree = FlowTree(details.flow).lines(marking: details.record.id, at: console.environment.now())
+    lines += ["", "  Flow"] + tree.map { "  " + $0 }
+  }
   if let failure = failure(details, console) { lines += [""] + failure }
   if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
   if let shards {
@@ -80,6 +84,7 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
     ("Started", record.startedAt?.dated(from: now) ?? ""),
     ("Ended", record.endedAt?.dated(from: now) ?? ""),
     ("Payload", record.payload.map { String(decoding: $0, as: UTF8.self).onOneLine.cut(to: 200) } ?? ""),
+    ("Flow", record.flow.map { "\($0.rawValue)" } ?? ""),
     ("Trace", record.trace.traceID.description),
   ]
 }

@@ -17,16 +17,19 @@ struct SubmissionOptions: ParsableArguments, Sendable {
   /// Submits the orders, writes the answers and, with `--wait`, follows the accepted requests until they have ended.
   /// - Parameters:
   ///   - accepted: requests that exist already and stand for the orders of their identifiers.
+  ///   - asFlow: whether the orders are submitted as one flow.
   ///   - remark: what the line of an accepted order says besides.
   ///   - isList: whether JSON is written as one array, because the command can submit several orders.
   /// - Throws: a `CommandFailure` without a message if an order was refused or a request did not succeed.
   func submit(
-    _ orders: [SubmissionOrder], accepted: [JobIdentifier: SubmissionReceipt] = [:], remark: String? = nil,
+    _ orders: [SubmissionOrder], accepted: [JobIdentifier: SubmissionReceipt] = [:], asFlow: Bool = false,
+    remark: String? = nil,
     isList: Bool = false
   ) async throws {
     let console = Console.current
     let display = ProgressDisplay(console, to: .error, isQuiet: options.quiet, isJudged: true)
-    let outcomes = try await Submitting(orders: orders, accepted: accepted, client: client, display: display).run()
+    let outcomes = try await Submitting(orders: orders, accepted: accepted, asFlow: asFlow, client: client, display: display)
+      .run()
     console.tell(outcomes, options, remark: remark, isList: isList, awaitsEnd: wait)
     if wait { try await follow(outcomes.compactMap(\.name), display, isList: isList) }
     if let refused = outcomes.compactMap(\.refusedStatus).first { throw CommandFailure(refused) }

@@ -9,7 +9,7 @@ extension SubmissionReceipt {
     let name = RequestName(identifier: identifier, number: number)
     let isDated = state == .scheduled && eligibleAt != .distantFuture
     return "\(name): \(state.rawValue)" + (isDated ? ", eligible \(eligibleAt.dated(from: now))" : "")
-      + (order.poke == nil ? replacement : joining)
+      + (flow.map { ", flow \($0.rawValue)" } ?? "") + (order.poke == nil ? replacement : joining)
   }
 
   private var replacement: String { replaced ? "; it replaced the request that waited" : "" }

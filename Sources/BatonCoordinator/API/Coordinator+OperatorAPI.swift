@@ -8,20 +8,48 @@ import Synchronization
 
 extension Coordinator: OperatorAPI {
   package func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    let submissions = try submissions(orders, by: principal)
+    audit(submissions)
+    return results(of: submissions, try await translating { try await self.submit(submissions) })
+  }
+
+  package func submitFlow(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    guard (1...FlowPlan.largest).contains(orders.count) else {
+      throw OperatorError.invalid("a flow has 1 to \(FlowPlan.largest) jobs, not \(orders.count)")
+    }
+    guard Set(orders.map(\.id)).count == orders.count else {
+      throw OperatorError.invalid("two jobs of a flow have the same submission id; each needs one of its own")
+    }
+    if let order = orders.first(where: { $0.poke != nil }) {
+      throw OperatorError.invalid("a poke of \(order.identifier) cannot be a part of a flow")
+    }
+    var submissions = try submissions(orders, by: principal)
+    // One trace shows the whole flow. Without a submitter's span, that of the first member is above the others.
+    let first = submissions[0]
+    for position in submissions.indices.dropFirst() {
+      submissions[position].trace = .new(under: first.trace, settings.sampler)
+      submissions[position].parentSpanID = first.parentSpanID ?? first.trace.spanID
+    }
+    let members = submissions
+    return results(of: members, try await translating { try await self.submitFlow(members) })
+  }
+
+  private func submissions(_ orders: [SubmissionOrder], by principal: String) throws -> [Submission] {
     try Self.check(principal)
     if let order = orders.first(where: { $0.id.hasPrefix(SubmittingLaunch.prefix) }) {
       throw OperatorError.invalid(
         "'\(order.id.escapedOnOneLine)' cannot be the id of a submission: ids that begin with "
           + "'\(SubmittingLaunch.prefix)' belong to submissions that launches make")
     }
-    let submissions = orders.map { order in
+    return orders.map { order in
       Submission(
         id: order.id, identifier: order.identifier, payload: order.payload,
         earliestBeginDate: order.earliestBeginDate, priority: order.priority, principal: principal,
         trace: .new(under: order.parent, settings.sampler), parentSpanID: order.parent?.spanID, poke: order.poke)
     }
-    audit(submissions)
-    let answers = try await translating { try await self.submit(submissions) }
+  }
+
+  private func results(of submissions: [Submission], _ answers: [SubmissionAnswer]) -> [SubmissionResult] {
     var warnings = warnings(for: answers.compactMap(\.waiting))[...]
     return zip(submissions, answers).map { submission, answer in
       switch answer {
@@ -87,6 +115,9 @@ extension Coordinator: OperatorAPI {
     var details = try await RequestDetails(
       record: record, launches: launches, events: events, pokes: pokes, position: position)
     details.version = try await version
+    if let flow = record.flow {
+      details.flow = try await store.members(of: flow).map { $0.onWallClock(at: now().moment) }
+    }
     details.curve = state.withLock { $0.core.dispatcher.curve(of: record.id, launch: record.launches) }
     return details
   }

@@ -17,6 +17,9 @@ package protocol OperatorAPI: Sendable {
   /// Submits requests.
   /// - Returns: the results in the order of `orders`. A refused submission does not affect the others.
   func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult]
+  /// Submits all orders as one flow, or none: each waits for those that `after` of its definition names. The answers
+  /// are in the order of the orders; if one is refused, all are.
+  func submitFlow(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult]
   /// Everything that `baton show` prints about a request. The call counts as use of the definition.
   /// - Parameters:
   ///   - number: the number of the request; nil selects a request with `choice`.
@@ -296,6 +299,8 @@ package struct RequestDetails: Hashable, Sendable {
   package var version: VersionNumber?
   /// How the running launch has made progress; nil if none runs, or its host is served by another coordinator.
   package var curve: ProgressCurve?
+  /// The requests of the same flow, this one among them; empty if the request was submitted alone.
+  package var flow: [RequestRecord] = []
 }
 
 package enum CancelSelection: Hashable, Sendable {

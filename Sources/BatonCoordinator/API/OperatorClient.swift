@@ -86,14 +86,24 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
-    let request = Baton_V1_SubmitRequest.with {
+    let request = submitRequest(orders, by: principal)
+    return try await call { try await operators.submit(request, metadata: metadata, options: options) }
+      .answers.map(SubmissionResult.init)
+  }
+
+  package func submitFlow(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    let request = submitRequest(orders, by: principal)
+    return try await call { try await operators.submitFlow(request, metadata: metadata, options: options) }
+      .answers.map(SubmissionResult.init)
+  }
+
+  private func submitRequest(_ orders: [SubmissionOrder], by principal: String) -> Baton_V1_SubmitRequest {
+    .with {
       $0.items = orders.map(\.proto)
       $0.principal = principal
       // All submissions of one call have one submitter, and therefore one parent span.
       if let parent = orders.first?.parent { $0.traceparent = parent.traceparent }
     }
-    return try await call { try await operators.submit(request, metadata: metadata, options: options) }
-      .answers.map(SubmissionResult.init)
   }
 
   package func details(
@@ -112,6 +122,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       if let host = filter.host { $0.host = host.rawValue }
       if let kind = filter.kind { $0.kind = kind.rawValue }
       if let submitter = filter.submitter { $0.submitter = submitter }
+      if let flow = filter.flow { $0.flow = flow.rawValue }
       if let after { $0.after = after.rawValue }
       $0.limit = Int32(limit)
       $0.newestFirst = filter.isNewestFirst

@@ -68,6 +68,7 @@ extension SubmissionReceipt {
       $0.replaced = replaced
       $0.traceID = traceID
       if let warning { $0.warning = warning }
+      if let flow { $0.flow = flow.rawValue }
     }
   }
 
@@ -77,6 +78,7 @@ extension SubmissionReceipt {
       request: RequestID(proto.request), identifier: try JobIdentifier(wire: proto.identifier),
       number: Int(proto.number), state: state, eligibleAt: Timestamp(nanoseconds: proto.eligibleAt),
       replaced: proto.replaced)
+    flow = proto.hasFlow ? RequestID(proto.flow) : nil
   }
 }
 

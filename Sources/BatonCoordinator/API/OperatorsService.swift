@@ -89,19 +89,29 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func submit(request: Baton_V1_SubmitRequest, context: ServerContext) async throws -> Baton_V1_SubmitReply {
     try await answering {
-      try WireLimits.submissions.check(request.items.count)
-      try WireLimits.principal.check(name: request.principal)
-      // A `traceparent` that cannot be parsed counts as absent
-      // (https://www.w3.org/TR/trace-context/#traceparent-header).
-      let parent =
-        request.hasTraceparent ? TraceContext(traceparent: request.traceparent) : SubmitterInterceptor.span
-      let orders = try request.items.map { item in
-        var order = try SubmissionOrder(item)
-        order.parent = parent
-        return order
-      }
-      let results = try await api.submit(orders, by: request.principal)
+      let results = try await api.submit(Self.orders(request), by: request.principal)
       return .with { $0.answers = results.map(\.proto) }
+    }
+  }
+
+  func submitFlow(request: Baton_V1_SubmitRequest, context: ServerContext) async throws -> Baton_V1_SubmitReply {
+    try await answering {
+      let results = try await api.submitFlow(Self.orders(request), by: request.principal)
+      return .with { $0.answers = results.map(\.proto) }
+    }
+  }
+
+  private static func orders(_ request: Baton_V1_SubmitRequest) throws -> [SubmissionOrder] {
+    try WireLimits.submissions.check(request.items.count)
+    try WireLimits.principal.check(name: request.principal)
+    // A `traceparent` that cannot be parsed counts as absent
+    // (https://www.w3.org/TR/trace-context/#traceparent-header).
+    let parent =
+      request.hasTraceparent ? TraceContext(traceparent: request.traceparent) : SubmitterInterceptor.span
+    return try request.items.map { item in
+      var order = try SubmissionOrder(item)
+      order.parent = parent
+      return order
     }
   }
 
@@ -116,7 +126,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
         states: Set(states), pattern: try request.hasPattern ? IdentifierPattern(wire: request.pattern) : nil,
         host: try request.hasHost ? HostName.named(request.host) : nil,
         kind: try request.hasKind ? JobKind.named(request.kind) : nil,
-        submitter: request.hasSubmitter ? request.submitter : nil, isNewestFirst: request.newestFirst)
+        submitter: request.hasSubmitter ? request.submitter : nil,
+        flow: request.hasFlow ? RequestID(request.flow) : nil, isNewestFirst: request.newestFirst)
       try WireLimits.principal.check(filter.submitter?.utf8.count ?? 0)
       let (after, limit) = (request.hasAfter ? RequestID(request.after) : nil, min(max(1, Int(request.limit)), 1000))
       // An older client takes a page with fewer requests than it asked for as the last one.

@@ -55,6 +55,8 @@ extension RequestRecord {
         }
       }
       if let shards { $0.shards = shards.proto }
+      if let flow { $0.flow = flow.rawValue }
+      $0.waitsFor = waitsFor.map(\.proto)
     }
   }
 
@@ -92,6 +94,26 @@ extension RequestRecord {
         leaseUntil: Timestamp(nanoseconds: proto.hostAway.leaseUntil))
     }
     if proto.hasShards { shards = ShardSummary(proto.shards) }
+    flow = proto.hasFlow ? RequestID(proto.flow) : nil
+    waitsFor = try proto.waitsFor.map(AwaitedRequest.init)
+  }
+}
+
+extension AwaitedRequest {
+  fileprivate var proto: Baton_V1_AwaitedRequest {
+    .with {
+      ($0.request, $0.identifier, $0.number) = (request.rawValue, identifier.rawValue, Int64(number))
+      ($0.end, $0.state) = (end.rawValue, state.rawValue)
+    }
+  }
+
+  fileprivate init(_ proto: Baton_V1_AwaitedRequest) throws {
+    guard let end = Dependency.End(rawValue: proto.end), let state = State(rawValue: proto.state) else {
+      throw WireError("a request waits in a way that this version does not know")
+    }
+    self.init(
+      request: RequestID(proto.request), identifier: try JobIdentifier(wire: proto.identifier),
+      number: Int(proto.number), end: end, state: state)
   }
 }
 
@@ -102,13 +124,15 @@ extension Obstacle {
       $0.code = code
       if let clearsAt { $0.until = clearsAt.nanoseconds }
       if case .number(let number) = detail { $0.number = Int64(number) }
+      if case .others(let names) = detail { $0.others = names }
     }
   }
 
   /// nil for an obstacle that this version does not know.
   init?(_ proto: Baton_V1_RequestObstacle) {
     guard let kind = Kind(rawValue: proto.code) else { return nil }
-    self.init(scheduling: kind, until: Timestamp(nanoseconds: proto.until), number: Int(proto.number))
+    self.init(
+      scheduling: kind, until: Timestamp(nanoseconds: proto.until), number: Int(proto.number), others: proto.others)
   }
 }
 
@@ -130,6 +154,7 @@ extension RequestDetails {
       if let earlierOutput { $0.earlierOutput = Int64(earlierOutput) }
       if let version { ($0.version, $0.newestVersion) = (Int64(version.number), Int64(version.newest)) }
       $0.curve = curve?.proto ?? []
+      $0.flow = flow.map(\.proto)
     }
   }
 
@@ -144,7 +169,7 @@ extension RequestDetails {
       earlierOutput: proto.hasEarlierOutput ? Int(proto.earlierOutput) : nil,
       version: proto.hasVersion
         ? VersionNumber(number: Int(clamping: proto.version), newest: Int(clamping: proto.newestVersion)) : nil,
-      curve: proto.curve.isEmpty ? nil : ProgressCurve(proto.curve))
+      curve: proto.curve.isEmpty ? nil : ProgressCurve(proto.curve), flow: try proto.flow.map(RequestRecord.init))
   }
 }
 

@@ -27,9 +27,11 @@ extension CoordinatorCore {
   /// - Parameters:
   ///   - permitted: the identifiers that may be defined here; empty means all of them. A definition that was applied
   ///     before the configuration forbade it cannot be used.
+  ///   - asFlow: whether the submissions are the members of a flow, none of which starts at once.
   ///   - drawSpanID: returns a new span id for each launch that may start.
   package mutating func plan(
-    _ submissions: [Submission], permitted: [IdentifierPattern] = [], at now: Moment, _ drawSpanID: () -> SpanID
+    _ submissions: [Submission], permitted: [IdentifierPattern] = [], asFlow: Bool = false, at now: Moment,
+    _ drawSpanID: () -> SpanID
   ) -> [SubmissionPlan] {
     submissions.map { submission in
       guard let stored = index.definition(for: submission.identifier),
@@ -44,8 +46,16 @@ extension CoordinatorCore {
       } catch {
         return .refused(.unusable(submission.identifier, error))
       }
+      if asFlow { return member(submission, stored) }
       return plan(submission, stored, isFew: submissions.count <= Self.startedAtOnce, at: now, drawSpanID)
     }
+  }
+
+  private mutating func member(_ submission: Submission, _ stored: StoredDefinition) -> SubmissionPlan {
+    dispatcher.learn(stored.id, stored.definition)
+    var offer = SubmissionOffer(submission: submission, definition: stored.id)
+    if dispatcher.isPaused { offer.refusal = .unavailable("the fleet is paused: 'baton resume' ends that") }
+    return .offered(offer, nil, mustStart: false)
   }
 
   private mutating func plan(

@@ -265,6 +265,11 @@ extension CoordinatorCore {
       dispatcher.noteReady(followed.requirementClass)
       tell(.changed(followed.request))
     }
+    for released in answer.flow.released {
+      dispatcher.noteReady(released.requirementClass)
+      tell(.changed(released.request))
+    }
+    for case .ended(let request, _, _) in answer.flow.cancelled { tell(.changed(request)) }
     nextDue.join(answer.nextDue)
   }
 }

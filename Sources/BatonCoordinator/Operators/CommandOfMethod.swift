@@ -12,7 +12,7 @@ enum CommandOfMethod {
     "SetPriority": "set", "SetSpread": "set", "Shards": "show --shards",
     "SimulateConditions": "simulate conditions",
     "Standing": "status", "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch",
-    "SimulateTransfer": "simulate transfer",
+    "SimulateTransfer": "simulate transfer", "SubmitFlow": "submit --as-flow",
     "VerifyAudit": "audit verify",
     "WaitingHosts": "host waiting", "WhoAmI": "whoami",
   ]

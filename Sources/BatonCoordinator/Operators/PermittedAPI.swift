@@ -85,8 +85,9 @@ struct PermittedAPI: OperatorAPI {
 
   /// The details without what the caller may not read.
   private func permitted(_ details: RequestDetails) -> RequestDetails {
-    guard !caller.readsLogs(of: details.record) else { return details }
     var details = details
+    details.flow.removeAll { !caller.covers($0.identifier) }
+    guard !caller.readsLogs(of: details.record) else { return details }
     details.record.payload = nil
     if details.waiting?.principal != caller.name { details.waiting?.payload = nil }
     return details
@@ -131,6 +132,35 @@ struct PermittedAPI: OperatorAPI {
 
   // MARK: Requests
 
+  func submitFlow(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    try await takeSubmissions(orders.count, "SubmitFlow")
+    if let other = orders.first(where: { !caller.covers($0.identifier) }) {
+      await audit?.noteDenied(entry("SubmitFlow", other.identifier.rawValue), "outside of the credential's patterns")
+      return orders.map { order in
+        caller.covers(order.identifier)
+          ? .refused(
+            code: Refusal.Kind.unavailable.rawValue,
+            message: "nothing of the flow was submitted, because another job of it is not permitted")
+          : Self.unknown(order.identifier)
+      }
+    }
+    let names = Set(orders.map(\.identifier)).sorted().map(\.rawValue).joined(separator: " ")
+    let results = try await changing("SubmitFlow", names, claiming: principal) {
+      try await api.submitFlow(orders, by: caller.principal(claiming: principal))
+    } nothing: {
+      Self.refusals($0)
+    }
+    return caller.limits == nil ? results : zip(orders, results).map(Self.withoutNames)
+  }
+
+  /// - Throws: `.overloaded` if the credential submits more than it may.
+  private func takeSubmissions(_ count: Int, _ method: String) async throws {
+    guard let credential = caller.credential, meter?.takeSubmissions(count, of: credential.id) == false else { return }
+    await audit?.noteDenied(.submissions, caller.name, from: caller.peer, calling: method)
+    throw OperatorError.overloaded(
+      "the credential '\(caller.name)' submits more than rates.submissions permits; nothing was submitted")
+  }
+
   func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
     if !caller.may(.operate), let order = orders.first(where: { $0.poke == .immediate }) {
       throw await refuse(
@@ -138,11 +168,7 @@ struct PermittedAPI: OperatorAPI {
         .notPermitted("a poke of priority 10 needs the scope 'operate', because it may disturb people"),
         "a poke of priority 10")
     }
-    if let credential = caller.credential, meter?.takeSubmissions(orders.count, of: credential.id) == false {
-      await audit?.noteDenied(.submissions, caller.name, from: caller.peer, calling: "Submit")
-      throw OperatorError.overloaded(
-        "the credential '\(caller.name)' submits more than rates.submissions permits; nothing was submitted")
-    }
+    try await takeSubmissions(orders.count, "Submit")
     let permitted = orders.filter { caller.covers($0.identifier) }
     if let other = orders.first(where: { !caller.covers($0.identifier) }) {
       await audit?.noteDenied(entry("Submit", other.identifier.rawValue), "outside of the credential's patterns")

@@ -14,6 +14,7 @@ extension JSONValue {
       "traceId": JSONValue(traceID.isEmpty ? nil : traceID),
       "submissionId": JSONValue(order.id),
       "warning": JSONValue(warning),
+      "flow": JSONValue(receipt.flow.map { Int($0.rawValue) }),
     ]
     self =
       order.poke.map { members.adding(["joined": .bool(receipt.replaced), "poke": JSONValue($0.rawValue)]) } ?? members

@@ -43,6 +43,15 @@ extension JSONValue {
       "reason": JSONValue(record.reason),
       "traceId": JSONValue(record.trace.traceID.description),
       "definition": JSONValue(record.pattern.rawValue),
+      "flow": JSONValue(record.flow.map { Int($0.rawValue) }),
+      "waitsFor": .array(record.waitsFor.map { JSONValue($0) }),
+    ]
+  }
+
+  private init(_ awaited: AwaitedRequest) {
+    self = [
+      "identifier": JSONValue(awaited.identifier.rawValue), "request": JSONValue(awaited.number),
+      "on": JSONValue(awaited.end.rawValue), "state": JSONValue(awaited.state.rawValue),
     ]
   }
 
@@ -61,6 +70,7 @@ extension JSONValue {
       "pokes": .array(details.pokes.map { JSONValue($0) }),
       "launchHistory": .array(details.launches.map { JSONValue($0) }),
       "events": .array(details.events.map { JSONValue($0) }),
+      "flowMembers": .array(details.flow.map { JSONValue(member: $0) }),
       "version": JSONValue(details.version?.number),
       "unitsPerMinute": JSONValue(details.curve?.rate.map { Int(($0 * 60).rounded()) }),
       "secondsLeft": JSONValue(
@@ -70,6 +80,13 @@ extension JSONValue {
           ["at": JSONValue(point.at), "batches": JSONValue(point.batches), "units": JSONValue(point.units)]
         }),
     ])
+  }
+
+  private init(member: RequestRecord) {
+    self = [
+      "identifier": JSONValue(member.identifier.rawValue), "request": JSONValue(member.number),
+      "state": JSONValue(member.state.rawValue), "waitsFor": .array(member.waitsFor.map { JSONValue($0) }),
+    ]
   }
 
   private init(_ launch: LaunchRecord) {

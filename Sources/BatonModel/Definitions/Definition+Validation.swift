@@ -19,6 +19,7 @@ extension Definition {
     try validateTitles()
     try validateKind()
     try validateFollowUps()
+    try validateDependencies()
     try requirements.validate()
     try validateLimits()
     try validateTimes()
@@ -48,6 +49,24 @@ extension Definition {
         throw DefinitionProblem(field, "may have '${wildcard}' only below a wildcard such as com.example.export.*")
       }
       if next.pattern == pattern { throw DefinitionProblem(field, "names the job itself") }
+    }
+  }
+
+  private func validateDependencies() throws(DefinitionProblem) {
+    guard let after else { return }
+    try Limits.dependencies.demand(after.count, in: "after")
+    for one in after {
+      if one.identifier.hasWildcard, !pattern.isWildcard {
+        throw DefinitionProblem("after", "may have '${wildcard}' only below a wildcard such as com.example.export.*")
+      }
+      if one.identifier.pattern == pattern { throw DefinitionProblem("after", "names the job itself") }
+    }
+    if Set(after.map(\.identifier)).count < after.count { throw DefinitionProblem("after", "names a job twice") }
+    for (field, isSet) in [("repeat", repeatEvery != nil), ("schedule", schedule != nil)] where isSet {
+      throw DefinitionProblem("after", "does not go with '\(field)': such a job comes by itself, and not with a flow")
+    }
+    if strategy == .fail {
+      throw DefinitionProblem("after", "does not go with strategy fail, which starts at once or not at all")
     }
   }
 

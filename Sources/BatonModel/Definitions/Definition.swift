@@ -50,9 +50,12 @@ package struct Definition: Hashable, Sendable, Codable {
   /// none (contract, row 9).
   package var maySubmit: [IdentifierPattern]?
   /// The job that is submitted when a request has succeeded, with the facts about it (`EndedJob`); `nil` for none.
-  package var onSuccess: FollowUp?
+  package var onSuccess: JobReference?
   /// The job that is submitted when a request has failed; `nil` for none.
-  package var onFailure: FollowUp?
+  package var onFailure: JobReference?
+  /// The jobs of a flow that have to end before a request of this job starts; `nil` for none. A request that is not
+  /// submitted as a member of a flow waits for none of them.
+  package var after: [Dependency]?
   /// What the stock worker runs; `nil` if a worker must have a Swift handler for the identifier.
   package var work: Work?
   /// How a request is divided among several hosts or slots; `nil` if one launch at a time does all of it.

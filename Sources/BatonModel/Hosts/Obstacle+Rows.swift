@@ -54,6 +54,12 @@ extension Obstacle.Kind {
         meaning: "An earlier request of the identifier runs, or waits to be resumed: of one identifier one request is "
           + "live.",
         text: "request {number} of the same identifier has to end first", remedy: "wait for it, or cancel it")
+    case .waitsForOthers:
+      Row(
+        subject: .request,
+        meaning: "It is a member of a flow, and the jobs that `after` of its definition names have not all ended. If one "
+          + "of them ends otherwise than `after` asks, the request is cancelled.",
+        text: "it comes after {others} in its flow", remedy: "wait for it, or submit IDENTIFIER by itself")
     case .maxRunningReached:
       Row(
         subject: .request, meaning: "As many instances of its definition run as `maxRunning` allows.",

@@ -9,7 +9,7 @@ package struct Obstacle: Hashable, Sendable {
   /// The kind of an obstacle. The raw value is its stable code in JSON and in spans.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     // Obstacles of the request itself.
-    case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent, lanesInUse
+    case notBefore, rateLimited, backingOff, waitsForLiveRequest, waitsForOthers, maxRunningReached, allowanceSpent, lanesInUse
     case waitsForTransfers, transfersLimited
     case namespaceRunning, namespaceSlots, namespaceGPUs, namespaceAllowanceSpent, namespaceReserved
     // Obstacles of the fleet.
@@ -40,6 +40,8 @@ package struct Obstacle: Hashable, Sendable {
     /// A quota of a namespace: what the request needs of it, what is used, and the limit.
     case quota(namespace: String, needed: Int, used: Int, limit: Int)
     case namespace(String, until: Timestamp)
+    /// The requests that have to end first, as people name them.
+    case others([String])
     /// The definition of the request for which quota of the namespace is saved.
     case saving(namespace: String, IdentifierPattern)
   }
@@ -52,6 +54,8 @@ extension Obstacle {
   package static func rateLimited(until date: Timestamp) -> Self { Self(.rateLimited, .until(date)) }
   package static func backingOff(until date: Timestamp) -> Self { Self(.backingOff, .until(date)) }
   package static func waitsForLiveRequest(number: Int) -> Self { Self(.waitsForLiveRequest, .number(number)) }
+  /// - Parameter names: the requests that have to end first, as people name them.
+  package static func waitsForOthers(_ names: [String]) -> Self { Self(.waitsForOthers, .others(names)) }
   package static func maxRunningReached(limit: Int) -> Self { Self(.maxRunningReached, .number(limit)) }
   package static func allowanceSpent(refillsAt date: Timestamp) -> Self { Self(.allowanceSpent, .until(date)) }
 
@@ -133,10 +137,11 @@ extension Obstacle {
   /// - Parameters:
   ///   - until: when the obstacle ends by itself.
   ///   - number: the number of the live request for which the request waits.
-  package init?(scheduling kind: Kind, until: Timestamp, number: Int) {
+  ///   - others: the requests of its flow for which it waits, as people name them.
+  package init?(scheduling kind: Kind, until: Timestamp, number: Int, others: [String]) {
     let all: [Obstacle] = [
       .notBefore(until), .rateLimited(until: until), .backingOff(until: until), .waitsForLiveRequest(number: number),
-      .waitsForTransfers, .transfersLimited(until: until),
+      .waitsForTransfers, .transfersLimited(until: until), .waitsForOthers(others),
     ]
     guard let match = all.first(where: { $0.kind == kind }) else { return nil }
     self = match
@@ -159,7 +164,7 @@ extension Obstacle {
     switch detail {
     case .until(let date): date
     case .reservation(_, let date), .namespace(_, let date): date
-    case .none, .number, .quota, .saving, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox: nil
+    case .none, .number, .quota, .saving, .others, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox: nil
     }
   }
 
@@ -200,7 +205,16 @@ extension Obstacle.Detail {
     case .quota(let namespace, let needed, let used, let limit):
       ["namespace": namespace, "needed": "\(needed)", "used": "\(used)", "limit": "\(limit)"]
     case .namespace(let namespace, _): ["namespace": namespace]
+    case .others(let names): ["others": names.first(8)]
     case .saving(let namespace, let pattern): ["namespace": namespace, "pattern": pattern.rawValue]
     }
+  }
+}
+
+extension [String] {
+  /// The first elements with commas between, and how many follow.
+  fileprivate func first(_ count: Int) -> String {
+    let more = self.count - count
+    return prefix(count).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
 }

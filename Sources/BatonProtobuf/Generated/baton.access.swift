@@ -14,6 +14,7 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Apply": .define
     case "baton.v1.Operators/Remove": .define
     case "baton.v1.Operators/Submit": .submit
+    case "baton.v1.Operators/SubmitFlow": .submit
     case "baton.v1.Operators/List": .read
     case "baton.v1.Operators/Show": .read
     case "baton.v1.Operators/Watch": .read

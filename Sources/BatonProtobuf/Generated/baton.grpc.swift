@@ -1396,6 +1396,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "SubmitFlow" metadata.
+        package enum SubmitFlow: Sendable {
+            /// Request type for "SubmitFlow".
+            package typealias Input = Baton_V1_SubmitRequest
+            /// Response type for "SubmitFlow".
+            package typealias Output = Baton_V1_SubmitReply
+            /// Descriptor for "SubmitFlow".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SubmitFlow",
+                type: .unary
+            )
+        }
         /// Namespace for "List" metadata.
         package enum List: Sendable {
             /// Request type for "List".
@@ -2103,6 +2116,7 @@ package enum Baton_V1_Operators: Sendable {
             Apply.descriptor,
             Remove.descriptor,
             Submit.descriptor,
+            SubmitFlow.descriptor,
             List.descriptor,
             Show.descriptor,
             Watch.descriptor,
@@ -2225,6 +2239,24 @@ extension Baton_V1_Operators {
         ///     to an internal error.
         /// - Returns: A streaming response of `Baton_V1_SubmitReply` messages.
         func submit(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SubmitRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SubmitReply>
+
+        /// Handle the "SubmitFlow" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Submits all items as one flow, or none: each waits for those that `after` of its definition names.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SubmitRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_SubmitReply` messages.
+        func submitFlow(
             request: GRPCCore.StreamingServerRequest<Baton_V1_SubmitRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SubmitReply>
@@ -3210,6 +3242,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_SubmitReply>
 
+        /// Handle the "SubmitFlow" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Submits all items as one flow, or none: each waits for those that `after` of its definition names.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SubmitRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_SubmitReply` message.
+        func submitFlow(
+            request: GRPCCore.ServerRequest<Baton_V1_SubmitRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_SubmitReply>
+
         /// Handle the "List" method.
         ///
         /// - Parameters:
@@ -4185,6 +4235,24 @@ extension Baton_V1_Operators {
         ///     to an internal error.
         /// - Returns: A `Baton_V1_SubmitReply` to respond with.
         func submit(
+            request: Baton_V1_SubmitRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_SubmitReply
+
+        /// Handle the "SubmitFlow" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Submits all items as one flow, or none: each waits for those that `after` of its definition names.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SubmitRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_SubmitReply` to respond with.
+        func submitFlow(
             request: Baton_V1_SubmitRequest,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_SubmitReply
@@ -5165,6 +5233,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SubmitFlow.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SubmitRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SubmitReply>(),
+            handler: { request, context in
+                try await self.submitFlow(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.List.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ListRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ListReply>(),
@@ -5791,6 +5870,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SubmitReply> {
         let response = try await self.submit(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func submitFlow(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SubmitRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SubmitReply> {
+        let response = try await self.submitFlow(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -6427,6 +6517,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_SubmitReply> {
         return GRPCCore.ServerResponse<Baton_V1_SubmitReply>(
             message: try await self.submit(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func submitFlow(
+        request: GRPCCore.ServerRequest<Baton_V1_SubmitRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_SubmitReply> {
+        return GRPCCore.ServerResponse<Baton_V1_SubmitReply>(
+            message: try await self.submitFlow(
                 request: request.message,
                 context: context
             ),
@@ -7240,6 +7343,29 @@ extension Baton_V1_Operators {
         ///       already finished.
         /// - Returns: The result of `handleResponse`.
         func submit<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SubmitRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SubmitRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SubmitReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SubmitReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SubmitFlow" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Submits all items as one flow, or none: each waits for those that `after` of its definition names.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SubmitRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SubmitRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SubmitReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func submitFlow<Result>(
             request: GRPCCore.ClientRequest<Baton_V1_SubmitRequest>,
             serializer: some GRPCCore.MessageSerializer<Baton_V1_SubmitRequest>,
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SubmitReply>,
@@ -8547,6 +8673,40 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.Submit.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SubmitFlow" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Submits all items as one flow, or none: each waits for those that `after` of its definition names.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SubmitRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SubmitRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SubmitReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func submitFlow<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SubmitRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SubmitRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SubmitReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SubmitReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SubmitFlow.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -10404,6 +10564,35 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "SubmitFlow" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Submits all items as one flow, or none: each waits for those that `after` of its definition names.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SubmitRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func submitFlow<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SubmitRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SubmitReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.submitFlow(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SubmitRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SubmitReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "List" method.
     ///
     /// - Parameters:
@@ -11989,6 +12178,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.submit(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SubmitFlow" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Submits all items as one flow, or none: each waits for those that `after` of its definition names.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func submitFlow<Result>(
+        _ message: Baton_V1_SubmitRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SubmitReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SubmitRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.submitFlow(
             request: request,
             options: options,
             onResponse: handleResponse

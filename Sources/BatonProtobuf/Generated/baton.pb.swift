@@ -2373,11 +2373,22 @@ package nonisolated struct Baton_V1_SubmitReply: Sendable {
     /// Clears the value of `warning`. Subsequent reads from it will return its default value.
     package mutating func clearWarning() {self._warning = nil}
 
+    /// The number of the flow; not set if the request was submitted alone.
+    package var flow: Int64 {
+      get {_flow ?? 0}
+      set {_flow = newValue}
+    }
+    /// Returns true if `flow` has been explicitly set.
+    package var hasFlow: Bool {self._flow != nil}
+    /// Clears the value of `flow`. Subsequent reads from it will return its default value.
+    package mutating func clearFlow() {self._flow = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
 
     fileprivate var _warning: String? = nil
+    fileprivate var _flow: Int64? = nil
   }
 
   package nonisolated struct RefusedSubmission: Sendable {
@@ -2686,11 +2697,50 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `hostAway`. Subsequent reads from it will return its default value.
   package mutating func clearHostAway() {_uniqueStorage()._hostAway = nil}
 
+  /// The number of the flow in which the request was submitted; not set if it was submitted alone.
+  package var flow: Int64 {
+    get {_storage._flow ?? 0}
+    set {_uniqueStorage()._flow = newValue}
+  }
+  /// Returns true if `flow` has been explicitly set.
+  package var hasFlow: Bool {_storage._flow != nil}
+  /// Clears the value of `flow`. Subsequent reads from it will return its default value.
+  package mutating func clearFlow() {_uniqueStorage()._flow = nil}
+
+  /// The requests of its flow that it waits for, or has waited for.
+  package var waitsFor: [Baton_V1_AwaitedRequest] {
+    get {_storage._waitsFor}
+    set {_uniqueStorage()._waitsFor = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// A request that another one waits for, or has waited for.
+package nonisolated struct Baton_V1_AwaitedRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var request: Int64 = 0
+
+  package var identifier: String = String()
+
+  package var number: Int64 = 0
+
+  /// How it has to end: success, failure or any.
+  package var end: String = String()
+
+  /// open, met or broken.
+  package var state: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 /// A host whose connection is lost. Its launches go on, and are lost when its lease ends before it is back.
@@ -3028,6 +3078,9 @@ package nonisolated struct Baton_V1_RequestObstacle: Sendable {
 
   package var number: Int64 = 0
 
+  /// The requests that have to end first, as people name them.
+  package var others: [String] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3238,6 +3291,9 @@ package nonisolated struct Baton_V1_ShowReply: Sendable {
   /// How the running launch has made progress, as far as the coordinator that serves its host has seen.
   package var curve: [Baton_V1_ProgressPoint] = []
 
+  /// The requests of the same flow, this one among them; empty if the request was submitted alone.
+  package var flow: [Baton_V1_Request] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3329,6 +3385,16 @@ package nonisolated struct Baton_V1_ListRequest: Sendable {
   /// Clears the value of `submitter`. Subsequent reads from it will return its default value.
   package mutating func clearSubmitter() {self._submitter = nil}
 
+  /// Only requests of the flow with this number.
+  package var flow: Int64 {
+    get {_flow ?? 0}
+    set {_flow = newValue}
+  }
+  /// Returns true if `flow` has been explicitly set.
+  package var hasFlow: Bool {self._flow != nil}
+  /// Clears the value of `flow`. Subsequent reads from it will return its default value.
+  package mutating func clearFlow() {self._flow = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3338,6 +3404,7 @@ package nonisolated struct Baton_V1_ListRequest: Sendable {
   fileprivate var _after: Int64? = nil
   fileprivate var _kind: String? = nil
   fileprivate var _submitter: String? = nil
+  fileprivate var _flow: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_StandingReply: Sendable {
@@ -8986,7 +9053,7 @@ nonisolated extension Baton_V1_SubmitReply.Answer: SwiftProtobuf.Message, SwiftP
 
 nonisolated extension Baton_V1_SubmitReply.Accepted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_SubmitReply.protoMessageName + ".Accepted"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}identifier\0\u{1}number\0\u{1}state\0\u{3}eligible_at\0\u{1}replaced\0\u{3}trace_id\0\u{1}warning\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}identifier\0\u{1}number\0\u{1}state\0\u{3}eligible_at\0\u{1}replaced\0\u{3}trace_id\0\u{1}warning\0\u{1}flow\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9002,6 +9069,7 @@ nonisolated extension Baton_V1_SubmitReply.Accepted: SwiftProtobuf.Message, Swif
       case 6: try { try decoder.decodeSingularBoolField(value: &self.replaced) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.traceID) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self._warning) }()
+      case 9: try { try decoder.decodeSingularInt64Field(value: &self._flow) }()
       default: break
       }
     }
@@ -9036,6 +9104,9 @@ nonisolated extension Baton_V1_SubmitReply.Accepted: SwiftProtobuf.Message, Swif
     try { if let v = self._warning {
       try visitor.visitSingularStringField(value: v, fieldNumber: 8)
     } }()
+    try { if let v = self._flow {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 9)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -9048,6 +9119,7 @@ nonisolated extension Baton_V1_SubmitReply.Accepted: SwiftProtobuf.Message, Swif
     if lhs.replaced != rhs.replaced {return false}
     if lhs.traceID != rhs.traceID {return false}
     if lhs._warning != rhs._warning {return false}
+    if lhs._flow != rhs._flow {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9134,7 +9206,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0\u{3}skipped_shards\0\u{3}host_away\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0\u{3}skipped_shards\0\u{3}host_away\0\u{1}flow\0\u{3}waits_for\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -9175,6 +9247,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _shards: Baton_V1_ShardSummary? = nil
     var _skippedShards: [Int32] = []
     var _hostAway: Baton_V1_HostAway? = nil
+    var _flow: Int64? = nil
+    var _waitsFor: [Baton_V1_AwaitedRequest] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -9223,6 +9297,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _shards = source._shards
       _skippedShards = source._skippedShards
       _hostAway = source._hostAway
+      _flow = source._flow
+      _waitsFor = source._waitsFor
     }
   }
 
@@ -9279,6 +9355,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 61: try { try decoder.decodeSingularMessageField(value: &_storage._shards) }()
         case 62: try { try decoder.decodeRepeatedInt32Field(value: &_storage._skippedShards) }()
         case 63: try { try decoder.decodeSingularMessageField(value: &_storage._hostAway) }()
+        case 64: try { try decoder.decodeSingularInt64Field(value: &_storage._flow) }()
+        case 65: try { try decoder.decodeRepeatedMessageField(value: &_storage._waitsFor) }()
         default: break
         }
       }
@@ -9405,6 +9483,12 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._hostAway {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 63)
       } }()
+      try { if let v = _storage._flow {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 64)
+      } }()
+      if !_storage._waitsFor.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._waitsFor, fieldNumber: 65)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -9452,10 +9536,62 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._shards != rhs_storage._shards {return false}
         if _storage._skippedShards != rhs_storage._skippedShards {return false}
         if _storage._hostAway != rhs_storage._hostAway {return false}
+        if _storage._flow != rhs_storage._flow {return false}
+        if _storage._waitsFor != rhs_storage._waitsFor {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_AwaitedRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AwaitedRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}identifier\0\u{1}number\0\u{1}end\0\u{1}state\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.request) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.end) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.state) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.request != 0 {
+      try visitor.visitSingularInt64Field(value: self.request, fieldNumber: 1)
+    }
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 2)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 3)
+    }
+    if !self.end.isEmpty {
+      try visitor.visitSingularStringField(value: self.end, fieldNumber: 4)
+    }
+    if !self.state.isEmpty {
+      try visitor.visitSingularStringField(value: self.state, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AwaitedRequest, rhs: Baton_V1_AwaitedRequest) -> Bool {
+    if lhs.request != rhs.request {return false}
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.end != rhs.end {return false}
+    if lhs.state != rhs.state {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9982,7 +10118,7 @@ nonisolated extension Baton_V1_SetPriorityRequest: SwiftProtobuf.Message, SwiftP
 
 nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RequestObstacle"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0\u{1}others\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -9993,6 +10129,7 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
       case 1: try { try decoder.decodeSingularStringField(value: &self.code) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.until) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 4: try { try decoder.decodeRepeatedStringField(value: &self.others) }()
       default: break
       }
     }
@@ -10008,6 +10145,9 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
     if self.number != 0 {
       try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 3)
     }
+    if !self.others.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.others, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -10015,6 +10155,7 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
     if lhs.code != rhs.code {return false}
     if lhs.until != rhs.until {return false}
     if lhs.number != rhs.number {return false}
+    if lhs.others != rhs.others {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -10215,7 +10356,7 @@ nonisolated extension Baton_V1_Poke: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ShowReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0\u{1}pokes\0\u{1}position\0\u{2}#waiting\0\u{3}earlier_output\0\u{1}version\0\u{3}newest_version\0\u{1}curve\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0\u{1}pokes\0\u{1}position\0\u{2}#waiting\0\u{3}earlier_output\0\u{1}version\0\u{3}newest_version\0\u{1}curve\0\u{1}flow\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10233,6 +10374,7 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
       case 42: try { try decoder.decodeSingularInt64Field(value: &self._version) }()
       case 43: try { try decoder.decodeSingularInt64Field(value: &self._newestVersion) }()
       case 44: try { try decoder.decodeRepeatedMessageField(value: &self.curve) }()
+      case 45: try { try decoder.decodeRepeatedMessageField(value: &self.flow) }()
       default: break
       }
     }
@@ -10273,6 +10415,9 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.curve.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.curve, fieldNumber: 44)
     }
+    if !self.flow.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.flow, fieldNumber: 45)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -10287,6 +10432,7 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs._version != rhs._version {return false}
     if lhs._newestVersion != rhs._newestVersion {return false}
     if lhs.curve != rhs.curve {return false}
+    if lhs.flow != rhs.flow {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -10334,7 +10480,7 @@ nonisolated extension Baton_V1_ProgressPoint: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ListRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0\u{3}newest_first\0\u{3}takes_short_pages\0\u{1}kind\0\u{1}submitter\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}states\0\u{1}pattern\0\u{1}host\0\u{1}after\0\u{1}limit\0\u{3}newest_first\0\u{3}takes_short_pages\0\u{1}kind\0\u{1}submitter\0\u{1}flow\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10351,6 +10497,7 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 7: try { try decoder.decodeSingularBoolField(value: &self.takesShortPages) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self._kind) }()
       case 9: try { try decoder.decodeSingularStringField(value: &self._submitter) }()
+      case 10: try { try decoder.decodeSingularInt64Field(value: &self._flow) }()
       default: break
       }
     }
@@ -10388,6 +10535,9 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     try { if let v = self._submitter {
       try visitor.visitSingularStringField(value: v, fieldNumber: 9)
     } }()
+    try { if let v = self._flow {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 10)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -10401,6 +10551,7 @@ nonisolated extension Baton_V1_ListRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.takesShortPages != rhs.takesShortPages {return false}
     if lhs._kind != rhs._kind {return false}
     if lhs._submitter != rhs._submitter {return false}
+    if lhs._flow != rhs._flow {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -21,25 +21,76 @@ extension DefinitionDecoder {
     definition.maxRunning = integer(fields["maxRunning"], in: Definition.Limits.maxRunning)
     definition.pendingLimit = integer(fields["pendingLimit"], in: Definition.Limits.pending)
     definition.maySubmit = patterns(fields["maySubmit"])
+    definition.after = dependencies(fields["after"], of: definition)
     definition.onSuccess = followUp(fields["onSuccess"], of: definition.pattern)
     definition.onFailure = followUp(fields["onFailure"], of: definition.pattern)
   }
 
-  private mutating func followUp(_ field: Field?, of pattern: IdentifierPattern) -> FollowUp? {
-    guard let field, let text = text(field) else { return nil }
-    guard let next = FollowUp(text) else {
+  private mutating func followUp(_ field: Field?, of pattern: IdentifierPattern) -> JobReference? {
+    guard let field, let next = reference(field, of: pattern) else { return nil }
+    if next.pattern == pattern {
+      return refused(field, "another job", hint: "; 'retry' and 'repeat' let a job come again")
+    }
+    return next
+  }
+
+  private mutating func reference(_ field: Field, of pattern: IdentifierPattern) -> JobReference? {
+    guard let text = text(field) else { return nil }
+    guard let reference = JobReference(text) else {
       return refused(
         field,
         "the identifier of a job such as com.example.repair, in a wildcard's definition also "
           + "com.example.repair.${wildcard}")
     }
-    if next.hasWildcard, !pattern.isWildcard {
+    if reference.hasWildcard, !pattern.isWildcard {
       return refused(field, "an identifier without ${wildcard}, because this job's own identifier has no '*'")
     }
-    if next.pattern == pattern {
-      return refused(field, "another job", hint: "; 'retry' and 'repeat' let a job come again")
+    return reference
+  }
+
+  /// The jobs of `after`; `nil` if there are none.
+  private mutating func dependencies(_ field: Field?, of definition: Definition) -> [Dependency]? {
+    let example = "a list such as [{identifier: com.example.fetch}]"
+    guard let field, let nodes = list(field, example) else { return nil }
+    for (key, isSet) in [("repeat", definition.repeatEvery != nil), ("schedule", definition.schedule != nil)]
+    where isSet {
+      report.error(
+        "'after' does not go with '\(key)': such a job comes by itself, and not with a flow; remove one of them",
+        at: field.keyPosition)
     }
-    return next
+    if definition.strategy == .fail {
+      report.error(
+        "'after' does not go with 'strategy: fail', which starts at once or not at all; remove one of them",
+        at: field.keyPosition)
+    }
+    guard Definition.Limits.dependencies.contains(nodes.count) else {
+      return refused(field, "a list of 1 to \(Definition.Limits.dependencies.upperBound) jobs")
+    }
+    var found: [Dependency] = []
+    for (index, node) in nodes.enumerated() {
+      let entry = Field(label: "'after[\(index)]'", keyPosition: node.position, value: node)
+      guard let one = dependency(entry, of: definition.pattern) else { continue }
+      if found.contains(where: { $0.identifier == one.identifier }) {
+        report.error(
+          "'after' has \(quoted(one.identifier.text)) twice; remove one of them", at: node.position)
+      }
+      found.append(one)
+    }
+    return found
+  }
+
+  private mutating func dependency(_ entry: Field, of pattern: IdentifierPattern) -> Dependency? {
+    guard let fields = mapping(entry, .after, example: "{identifier: com.example.fetch, on: success}") else {
+      return nil
+    }
+    guard let field = fields["identifier"] else {
+      report.error(
+        "key 'after.identifier' is missing; write after: [{identifier: com.example.fetch}]", at: entry.value.position)
+      return nil
+    }
+    guard let reference = reference(field, of: pattern) else { return nil }
+    if reference.pattern == pattern { return refused(field, "another job", hint: "; a job cannot wait for itself") }
+    return Dependency(reference, on: fields["on"].flatMap { choice($0, Dependency.End.self) } ?? .success)
   }
 
   /// The identifiers that launches may submit; `nil` if there are none.

@@ -8,6 +8,8 @@ enum Level: String, CaseIterable {
   case retry
   case `repeat`
   case schedule
+  /// One of the mappings of the list `after`.
+  case after
   case work
   case items = "work.items"
   /// One of the mappings of `work.secrets`, each of which has a name of its own.
@@ -28,12 +30,13 @@ enum Level: String, CaseIterable {
         "batchTimeout", "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit",
         "allowFrequent",
         "earliestBeginDate",
-        "repeat", "schedule", "pokeSpacing", "maySubmit", "onSuccess", "onFailure", "work",
+        "repeat", "schedule", "pokeSpacing", "maySubmit", "after", "onSuccess", "onFailure", "work",
       ]
     case .gpu: ["count", "memory"]
     case .preferredLabel: ["value", "weight"]
     case .retry: ["limit", "backoff", "maxBackoff", "jitter", "on", "notOn", "skipBatchAfter", "skipLimit"]
     case .repeat: ["every"]
+    case .after: ["identifier", "on"]
     case .schedule: ["cron", "timeZone", "jitter", "exclude", "missed", "overlap", "from", "until"]
     case .work:
       [

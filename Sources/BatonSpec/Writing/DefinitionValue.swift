@@ -91,6 +91,7 @@ private struct FieldWriter {
     add("schedule", definition.schedule.map(schedule))
     add("pokeSpacing", definition.pokeSpacing)
     add("maySubmit", definition.maySubmit.map { .list($0.map { .text($0.rawValue) }) })
+    add("after", definition.after.map { .list($0.map(dependency)) })
     add("onSuccess", definition.onSuccess?.text)
     add("onFailure", definition.onFailure?.text)
   }
@@ -119,6 +120,13 @@ private struct FieldWriter {
       if schedule.overlap != .wait { fields.add("overlap", schedule.overlap.rawValue) }
       fields.add("from", schedule.from.map { DateText.text($0) })
       fields.add("until", schedule.until.map { DateText.text($0) })
+    }
+  }
+
+  private func dependency(_ dependency: Dependency) -> DefinitionValue {
+    mapping { fields in
+      fields.add("identifier", dependency.identifier.text)
+      if dependency.on != .success { fields.add("on", dependency.on.rawValue) }
     }
   }
 

@@ -33,6 +33,9 @@ enum RowKey: Hashable {
   case spread(RequestID)
   /// The request, its transfers, and the host that carries them out.
   case transfers(RequestID)
+  /// What the request waits for, and which requests wait for it: the rows of dependencies. The requests that it waits for
+  /// are loaded and not locked.
+  case dependencies(RequestID)
   /// As `spread`, and the shards of the request that have not ended.
   case shards(RequestID)
   /// As `spread`, and all shards of the request.
@@ -132,7 +135,8 @@ struct HeldRows {
     if keys.contains(key) { return true }
     switch key {
     case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
-      .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id):
+      .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id),
+      .dependencies(let id):
       return ownRequests.contains(id)
     case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .spread(let id):

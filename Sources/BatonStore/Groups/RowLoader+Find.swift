@@ -94,7 +94,7 @@ extension RowLoader {
     case .identifier(let name): named.identifiers.append(name.rawValue)
     case .identifierOf(let id): named.requests.append(id.rawValue)
     case .request(let id), .payload(let id), .history(let id), .launches(let id), .lastItems(let id), .items(let id),
-      .spans(let id), .spread(let id), .transfers(let id):
+      .spans(let id), .spread(let id), .transfers(let id), .dependencies(let id):
       hold(id.rawValue)
     case .shards(let id): findShards(of: id, "head = ?1 AND state <= 2")
     case .allShards(let id): findShards(of: id, "head = ?1")

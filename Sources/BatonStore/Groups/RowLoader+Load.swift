@@ -239,7 +239,7 @@ extension RowLoader {
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
       .hostRow, .orphans, .exampleOf,
       .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards,
-      .transfers:
+      .transfers, .dependencies:
       break
     }
   }
@@ -270,6 +270,8 @@ extension RowLoader {
       let onHosts = "request IN (SELECT p.request FROM transfer_place p WHERE p.host IN ?1)"
       load("transfer", onHosts, .integers(transferHosts))
     }
+    let dependencies = numbers { if case .dependencies(let id) = $0 { id } else { nil } }
+    if !dependencies.isEmpty { loadDependencies(of: dependencies) }
     if !histories.isEmpty {
       let last = "position = (SELECT max(e.position) FROM event e WHERE e.request = event.request)"
       load("event", "request IN ?1 AND \(last)", .integers(histories))
@@ -282,6 +284,15 @@ extension RowLoader {
     }
     if !items.isEmpty { load("item_page", "request IN ?1", .integers(items)) }
     if !spans.isEmpty { load("unsent_span", "request IN ?1", .integers(spans)) }
+  }
+
+  private mutating func loadDependencies(of requests: [Int64]) {
+    let awaited = column("awaited", of: "dependency")
+    load("dependency", "request IN ?1", .integers(requests)) { loader, found in
+      loader.requests.formUnion(found.map { $0[awaited].number })
+    }
+    load("dependency", "awaited IN ?1", .integers(requests))
+    load("completion", "request IN ?1 AND launches = 0", .integers(requests))
   }
 
   /// The requests of the keys that `request` picks.

@@ -30,6 +30,7 @@ enum Migrations {
     migrator.registerMigration("18 namespaces") { try NamespaceSchema.extend($0) }
     migrator.registerMigration("19 transfers") { try TransferSchema.extend($0) }
     migrator.registerMigration("20 what follows a failure") { try RetrySchema.extend($0) }
+    migrator.registerMigration("21 flows") { try FlowSchema.extend($0) }
     return migrator
   }
 

@@ -14,7 +14,7 @@ enum PostgresSchema {
   static let version = upgrades.count + 1
 
   /// The earliest version whose coordinators may write into a store of this version.
-  static let oldestWriter = 4
+  static let oldestWriter = version
 
   /// What makes each version out of the one before, from version 2 on. Each step changes one table and is a transaction
   /// of its own, which may run twice. Steps may only be appended: a database that has run one does not run it again. A
@@ -242,6 +242,49 @@ enum PostgresSchema {
         ADD COLUMN IF NOT EXISTS barren_failures bigint NOT NULL DEFAULT 0 CHECK (barren_failures >= 0),
         ADD COLUMN IF NOT EXISTS followed bigint NOT NULL DEFAULT 0 CHECK (followed >= 0)
       """
+    ],
+    // Flows. An earlier version would not tell those that wait for the end of a request, so it may not write any more.
+    [
+      """
+      ALTER TABLE request
+        ADD COLUMN IF NOT EXISTS flow bigint,
+        ADD COLUMN IF NOT EXISTS waits_for bigint NOT NULL DEFAULT 0 CHECK (waits_for >= 0),
+        ADD COLUMN IF NOT EXISTS is_awaited bigint NOT NULL DEFAULT 0 CHECK (is_awaited IN (0, 1))
+      """,
+      "CREATE INDEX IF NOT EXISTS request_flow ON request (flow) WHERE flow IS NOT NULL",
+      """
+      CREATE TABLE IF NOT EXISTS dependency (
+        request bigint NOT NULL,
+        awaited bigint NOT NULL,
+        ending bigint NOT NULL CHECK (ending BETWEEN 0 AND 2),
+        state bigint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 2),
+        PRIMARY KEY (request, awaited),
+        CHECK (request <> awaited)
+      ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "CREATE INDEX IF NOT EXISTS dependency_awaited ON dependency (awaited)",
+      """
+      CREATE OR REPLACE FUNCTION delete_belongings_of_requests() RETURNS trigger
+        LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
+        DELETE FROM launch USING gone WHERE launch.request = gone.id;
+        DELETE FROM progress USING gone WHERE progress.request = gone.id;
+        DELETE FROM payload USING gone WHERE payload.request = gone.id;
+        DELETE FROM event USING gone WHERE event.request = gone.id;
+        DELETE FROM completion USING gone WHERE completion.request = gone.id;
+        DELETE FROM joining USING gone WHERE joining.request = gone.id;
+        DELETE FROM item_page USING gone WHERE item_page.request = gone.id;
+        DELETE FROM output USING gone WHERE output.request = gone.id;
+        DELETE FROM rejected_span USING gone WHERE rejected_span.request = gone.id;
+        DELETE FROM spread USING gone WHERE spread.request = gone.id;
+        DELETE FROM transfer USING gone WHERE transfer.request = gone.id;
+        DELETE FROM dependency USING gone WHERE dependency.request = gone.id;
+        DELETE FROM dependency USING gone WHERE dependency.awaited = gone.id;
+        IF EXISTS (SELECT 1 FROM request JOIN gone ON request.head = gone.id) THEN
+          DELETE FROM request USING gone WHERE request.head = gone.id;
+        END IF;
+        RETURN NULL;
+      END $$
+      """,
     ],
   ]
 

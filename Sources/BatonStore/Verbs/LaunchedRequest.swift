@@ -39,6 +39,8 @@ struct LaunchedRequest {
   var frozenItems: Int64?
   /// How many units the batches of the request or the shard had, those of skipped ones included.
   var completedUnits: Int64
+  /// Whether other requests wait for the end of this one.
+  var isAwaited: Bool
 
   /// The request as people know it.
   var whole: RequestID { head ?? id }
@@ -63,7 +65,8 @@ extension Verbs {
         isSimulated: row.bool(20), trace: row.isNull(23) ? nil : row.trace(22),
         head: row.optionalInt64(25).map(RequestID.init), shard: row.int(26), isSpread: !row.isNull(27),
         shardState: row.optionalInt64(28).map { RequestState(code: Int($0)) }, hasTransfers: !row.isNull(29),
-        shardLength: row.optionalInt64(31), frozenItems: row.optionalInt64(32), completedUnits: row.int64(33))
+        shardLength: row.optionalInt64(31), frozenItems: row.optionalInt64(32), completedUnits: row.int64(33),
+        isAwaited: row.bool(34))
     }
   }
 }
@@ -129,7 +132,8 @@ extension Query {
         AND w.head IS NULL) IS NOT NULL,
       l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated,
       r.is_sampled, r.trace_id, l.span_id, r.is_sampled, r.head, r.shard, r.first_unit, r.shard_state,
-      r.files_on, r.barren_failures, r.end_unit - r.first_unit, r.frozen_items, p.completed_units
+      r.files_on, r.barren_failures, r.end_unit - r.first_unit, r.frozen_items, p.completed_units,
+      r.is_awaited
     FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
     WHERE r.id = ?

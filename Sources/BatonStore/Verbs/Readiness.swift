@@ -46,13 +46,13 @@ struct Readiness: Hashable {
   /// `Verbs.reconsider` checks both again.
   /// - Parameters:
   ///   - spacedUntil: the end of the spacing on the steady clock; `nil` if the request is not spaced.
-  ///   - hasLiveRequest: whether an earlier request of the identifier has to end first.
+  ///   - isHeld: whether another request has to end first: an earlier one of the identifier, or one of the same flow.
   ///   - overlap: what the schedule says of a time that comes before that end. With `replace` it is noticed when the
   ///     time comes.
   static func firstLaunch(
-    earliest: Earliest, spacedUntil: Timestamp?, hasLiveRequest: Bool, overlap: Overlap = .wait, at now: Moment
+    earliest: Earliest, spacedUntil: Timestamp?, isHeld: Bool, overlap: Overlap = .wait, at now: Moment
   ) -> Readiness {
-    if hasLiveRequest, overlap != .replace || earliest.hasCome(at: now) {
+    if isHeld, overlap != .replace || earliest.hasCome(at: now) {
       return Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .waitsForLiveRequest)
     }
     let (begin, spaced) = (earliest.steady(at: now), spacedUntil ?? .distantPast)

@@ -35,6 +35,8 @@ struct Unfinished {
   var isSpread: Bool
   /// Whether this is the row of another request's shard.
   var isShard: Bool
+  /// Whether other requests wait for the end of this one.
+  var isAwaited: Bool
 }
 
 /// Who cancels, and the obstacles of the waits that end through it.
@@ -116,11 +118,11 @@ extension Verbs {
     try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { request in
       if request.isSpread { return try cancelShards(of: request, by: order.principal, at: now) }
       if request.state == .running { return [try stop(request, by: order.principal, at: now)] }
-      return [try cancelPending(request, order, at: now)]
+      return try cancelPending(request, order, at: now)
     }
   }
 
-  private func cancelPending(_ request: Unfinished, _ order: CancelOrder, at now: Moment) throws -> Cancellation {
+  private func cancelPending(_ request: Unfinished, _ order: CancelOrder, at now: Moment) throws -> [Cancellation] {
     let obstacles = request.readyAt.map { order.obstacles(to: request.requirementClass, from: $0, to: now.date) }
     try prepare(.cancelRequest).run(
       order.principal, now.date, now.steady, order.principal, obstacles?.text, request.id)
@@ -129,7 +131,8 @@ extension Verbs {
       isSampled: request.isSampled)
     try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: .cancelled)
     if request.launches > 0 { _ = try release(request.identifierID, at: now) }
-    return .ended(RequestID(request.id), request.identifier, number: request.number)
+    let flow = try passOn(.cancelled, of: RequestID(request.id), isAwaited: request.isAwaited, at: now)
+    return [.ended(RequestID(request.id), request.identifier, number: request.number)] + flow.cancelled
   }
 
   private func stop(_ request: Unfinished, by principal: String, at now: Moment) throws -> Cancellation {
@@ -146,7 +149,8 @@ extension Verbs {
       launches: row.int(6), host: row.optionalText(7),
       requirementClass: RequirementClass(
         definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(8))),
-      readyAt: row.optionalTime(9), isSampled: row.bool(10), isSpread: !row.isNull(11), isShard: !row.isNull(12))
+      readyAt: row.optionalTime(9), isSampled: row.bool(10), isSpread: !row.isNull(11), isShard: !row.isNull(12),
+      isAwaited: row.bool(13))
   }
 }
 
@@ -154,7 +158,7 @@ extension Query {
   static func unfinishedColumns(of requests: String) -> String {
     """
     SELECT r.id, r.identifier, i.name, r.number, r.definition, r.state, r.launches, h.name, r.priority, r.ready_at,
-      r.is_sampled, r.first_unit, r.head
+      r.is_sampled, r.first_unit, r.head, r.is_awaited
     FROM \(requests) JOIN identifier i ON i.id = r.identifier LEFT JOIN host h ON h.id = r.host
     """
   }

@@ -15,6 +15,8 @@ package struct EndingAnswer: Hashable, Sendable {
   package var released: RequirementClass?
   /// The request that this ending has submitted; `nil` if it has submitted none.
   package var followed: Followed?
+  /// What this ending means for the requests that wait for the request.
+  package var flow = FlowNews()
   /// When to promote what this ending scheduled.
   package var nextDue = NextDue()
   /// The outcome of the launch as the store recorded it; `nil` if the launch was not live.
@@ -118,6 +120,7 @@ extension Verbs {
       answer.released = released.requirementClass
       answer.nextDue.join(released.due)
     }
+    answer.take(try passOn(fate.state, of: request.id, isAwaited: request.isAwaited, at: now))
     let failure = ending.failure(request)
     answer.follow(try followUp(of: request, fate.state, failure: failure, launches: request.launches, at: now))
     return answer
@@ -148,6 +151,7 @@ extension Verbs {
       answer.nextDue.join(released.due)
     }
     answer.follow(end.followed)
+    answer.take(end.flow)
     return answer
   }
 
@@ -175,6 +179,11 @@ extension EndingAnswer {
   fileprivate mutating func follow(_ followed: Followed?) {
     self.followed = followed
     if let followed { nextDue.join(followed.due) }
+  }
+
+  fileprivate mutating func take(_ news: FlowNews) {
+    flow = news
+    for released in news.released { nextDue.join(released.due) }
   }
 
   fileprivate init(_ launch: LaunchKey, _ request: LaunchedRequest, wasLive: Bool) {

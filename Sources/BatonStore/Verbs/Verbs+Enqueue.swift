@@ -13,7 +13,7 @@ extension Verbs {
     let readiness = Readiness.firstLaunch(
       earliest: new.earliest,
       spacedUntil: known?.history.spacedUntil(new.definition.definition, poke: new.mark(over: known?.waiting)),
-      hasLiveRequest: known?.liveNumber != nil, overlap: new.definition.definition.schedule?.overlap ?? .wait, at: now)
+      isHeld: known?.liveNumber != nil || new.waits(over: known?.waiting) > 0, overlap: new.definition.definition.schedule?.overlap ?? .wait, at: now)
     if let known, let waiting = known.waiting {
       let receipt = try replace(waiting, of: known.id, by: new, readiness, at: now)
       return Enqueued(receipt: receipt, identifierID: known.id)
@@ -47,7 +47,9 @@ extension Verbs {
       id, identifier, number, new.definition.id.rawValue, new.priority.rawValue, readiness.state.code,
       readiness.cause?.rawValue, readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.poke?.rawValue,
       now.date, new.principal, new.trace.traceID, new.trace.spanID, new.trace.isSampled, new.parentSpanID,
-      readiness.state == .ready ? now.date : nil, new.followed)
+      readiness.state == .ready ? now.date : nil, new.followed, new.place.map { $0.flow?.rawValue ?? id },
+      new.place?.waits.count ?? 0)
+    if let place = new.place { try noteWaits(place, of: id) }
     try queueSpans([.submit], of: id, launch: 0, isSampled: new.trace.isSampled)
     if let payload = new.payload { try prepare(.setPayload).run(id, payload) }
     try count(pattern: new.definition.pattern, from: nil, to: readiness.state)
@@ -61,10 +63,12 @@ extension Verbs {
     _ waiting: IdentifierRow.Waiting, of identifier: Int64, by new: NewRequest, _ readiness: Readiness, at now: Moment
   ) throws -> SubmissionReceipt {
     let readiness = try replaceTransfers(of: waiting, by: new, readiness, at: now)
+    if new.poke == nil { try dropWaits(of: waiting) }
     try prepare(.replaceRequest).run(
       new.definition.id.rawValue, new.priority.rawValue, readiness.state.code, readiness.cause?.rawValue,
       readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.mark(over: waiting)?.rawValue, new.principal,
-      waiting.id, now.date, new.followed)
+      waiting.id, now.date, new.followed, new.flow(over: waiting), new.waits(over: waiting))
+    if let place = new.place { try noteWaits(place, of: waiting.id) }
     if let payload = new.payload {
       try need(.payload(RequestID(waiting.id)))
       try prepare(.setPayload).run(waiting.id, payload)
@@ -91,6 +95,18 @@ extension Verbs {
   }
 }
 
+extension NewRequest {
+  /// How many other requests the request waits for, once it has replaced `waiting`. A poke joins the request that
+  /// waits, and leaves it in its flow; any other submission takes it out of it.
+  fileprivate func waits(over waiting: IdentifierRow.Waiting?) -> Int {
+    place?.waits.count ?? (poke == nil ? 0 : waiting?.waitsFor ?? 0)
+  }
+
+  fileprivate func flow(over waiting: IdentifierRow.Waiting) -> Int64? {
+    place.map { $0.flow?.rawValue ?? waiting.id } ?? (poke == nil ? nil : waiting.flow)
+  }
+}
+
 extension SubmissionReceipt {
   fileprivate init(
     _ request: RequestID, _ identifier: JobIdentifier, _ number: Int, _ readiness: Readiness, replaced: Bool,
@@ -108,14 +124,15 @@ extension Query {
   static let insertRequest = Query(
     """
     INSERT INTO request (id, identifier, number, definition, priority, state, cause, eligible_at, earliest_at,
-      is_dated, poke, submitted_at, principal, trace_id, span_id, is_sampled, parent_span_id, ready_at, followed)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      is_dated, poke, submitted_at, principal, trace_id, span_id, is_sampled, parent_span_id, ready_at, followed,
+      flow, waits_for)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
   static let replaceRequest = Query(
     """
     UPDATE request SET definition = ?1, priority = ?2, state = ?3, cause = ?4, eligible_at = ?5, earliest_at = ?6,
       is_dated = ?7, poke = ?8, principal = ?9, held_by = coalesce(cause, held_by),
-      submitted_as = coalesce(submitted_as, definition), followed = ?12,
+      submitted_as = coalesce(submitted_as, definition), followed = ?12, flow = ?13, waits_for = ?14,
       ready_at = CASE WHEN ?3 = 1 THEN coalesce(ready_at, ?11) END
     WHERE id = ?10
     """)

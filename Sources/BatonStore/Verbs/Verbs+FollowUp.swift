@@ -27,7 +27,7 @@ extension Verbs {
     of request: LaunchedRequest, _ state: RequestState, failure: String?, launches: Int, at now: Moment
   ) throws -> Followed? {
     let definition = try knownDefinition(request.requirementClass.definition).definition
-    let outcome: (state: EndedJob.State, next: FollowUp?) =
+    let outcome: (state: EndedJob.State, next: JobReference?) =
       switch state {
       case .succeeded: (.succeeded, definition.onSuccess)
       case .failed: (.failed, definition.onFailure)
@@ -42,7 +42,7 @@ extension Verbs {
       identifier: request.identifier, request: request.number, state: outcome.state,
       reason: outcome.state == .failed ? row.reason : nil, failure: outcome.state == .failed ? failure : nil,
       launches: launches, endedAt: now.date.rfc3339, trace: request.trace.map { "\($0.traceID)" })
-    let name = next.identifier(after: request.identifier, of: definition.pattern)
+    let name = next.identifier(for: request.identifier, of: definition.pattern)
     switch try submit(name, after: job, request, row.principal, followed: row.followed, at: now) {
     case .success(let followed): return followed
     case .failure(let problem):
@@ -59,7 +59,7 @@ extension Verbs {
     _ name: JobIdentifier?, after job: EndedJob, _ request: LaunchedRequest, _ principal: String, followed: Int,
     at now: Moment
   ) throws -> Result<Followed, Problem> {
-    guard followed < FollowUp.longestRow else {
+    guard followed < JobReference.longestRow else {
       return .failure(Problem(text: "\(followed) requests have followed each other already, which is the limit"))
     }
     guard let name else {

@@ -15,6 +15,8 @@ struct NewRequest {
   var poke: PokePriority?
   /// How many requests came before this one, each of which was submitted by the end of the one before.
   var followed = 0
+  /// The place of the request in its flow; `nil` if it is submitted alone.
+  var place: FlowPlace?
 
   /// The poke priority of the request after it has replaced `waiting`: the most urgent of the pokes. A submission that
   /// is not a poke removes the mark.
@@ -42,6 +44,10 @@ struct IdentifierRow {
     var definition: DefinitionID
     var poke: PokePriority?
     var traceID: TraceID
+    /// The number of its flow; `nil` if it is in none.
+    var flow: Int64?
+    /// How many other requests it waits for.
+    var waitsFor: Int
   }
 }
 
@@ -67,7 +73,8 @@ extension Verbs {
     try prepare(.waitingOfIdentifier).first(identifier) { row in
       IdentifierRow.Waiting(
         id: row.int64(0), number: row.int(1), state: RequestState(code: row.int(2)),
-        definition: DefinitionID(row.int64(3)), poke: row.poke(4), traceID: row.traceID(5))
+        definition: DefinitionID(row.int64(3)), poke: row.poke(4), traceID: row.traceID(5), flow: row.optionalInt64(6),
+        waitsFor: row.int(7))
     }
   }
 }
@@ -80,7 +87,7 @@ extension Query {
     """)
   static let waitingOfIdentifier = Query(
     """
-    SELECT id, number, state, definition, poke, trace_id FROM request
+    SELECT id, number, state, definition, poke, trace_id, flow, waits_for FROM request
     WHERE identifier = ? AND launches = 0 AND state <= 1 AND head IS NULL
     """)
   static let liveOfIdentifier = Query(

@@ -11,6 +11,8 @@ package struct RequestFilter: Hashable, Sendable {
   package var kind: JobKind?
   /// Only requests that this principal has submitted.
   package var submitter: String?
+  /// Only requests of the flow with this number.
+  package var flow: RequestID?
   /// Whether the list begins with the newest request. In a list of ended requests alone this is the one that ended
   /// last, in any other list the one that was submitted last. Otherwise a list begins with the request that was
   /// submitted first.
@@ -18,14 +20,21 @@ package struct RequestFilter: Hashable, Sendable {
 
   package init(
     states: Set<RequestState> = [], pattern: IdentifierPattern? = nil, host: HostName? = nil, kind: JobKind? = nil,
-    submitter: String? = nil, isNewestFirst: Bool = false
+    submitter: String? = nil, flow: RequestID? = nil, isNewestFirst: Bool = false
   ) {
     (self.states, self.pattern, self.host) = (states, pattern, host)
-    (self.kind, self.submitter, self.isNewestFirst) = (kind, submitter, isNewestFirst)
+    (self.kind, self.submitter, self.flow, self.isNewestFirst) = (kind, submitter, flow, isNewestFirst)
   }
 
   /// Whether the list is narrowed by what no index knows.
   package var isNarrowed: Bool { kind != nil || submitter != nil }
+
+  /// Whether a request matches everything but the flow.
+  func matches(_ record: RequestRecord) -> Bool {
+    (states.isEmpty || states.contains(record.state)) && pattern.map { $0.matches(record.identifier) } ?? true
+      && host.map { $0 == record.host } ?? true && kind.map { $0 == record.kind } ?? true
+      && submitter.map { $0 == record.principal } ?? true
+  }
 
   package var order: ListOrder {
     guard isNewestFirst else { return .submittedFirst }

@@ -106,13 +106,16 @@ extension Verbs {
 
   /// The refusal if the namespace of a definition has too many pending requests; otherwise `nil`.
   /// - Parameter uncounted: the number of requests that other coordinators may be accepting at this moment.
-  func tooManyPendingInNamespace(_ definition: Definition, uncounted: Int) throws -> Refusal? {
-    let namespace = limits.namespaces.namespace(of: definition.pattern)
+  func tooManyPendingInNamespace(
+    _ definition: FrozenDefinition, besides others: [FrozenDefinition], uncounted: Int
+  ) throws -> Refusal? {
+    let namespace = limits.namespaces.namespace(of: definition.definition.pattern)
     guard let limit = namespace.quotas.pending else { return nil }
-    var pending = try namespaceCounts(namespace.prefix).pending
+    let count = others.count { limits.namespaces.namespace(of: $0.definition.pattern).prefix == namespace.prefix }
+    var pending = try namespaceCounts(namespace.prefix).pending + count
     if pending + uncounted >= limit {
       try need(.lockedNamespace(namespace.prefix))
-      pending = try namespaceCounts(namespace.prefix).pending
+      pending = try namespaceCounts(namespace.prefix).pending + count
     }
     guard pending >= limit else { return nil }
     return .tooManyPending(

@@ -45,6 +45,8 @@ struct WaitingRequest {
   var poke: PokePriority?
   var history: LaunchHistory
   var hasLiveRequest: Bool
+  /// How many other requests of its flow it waits for.
+  var waitsFor: Int
 }
 
 extension Verbs {
@@ -79,7 +81,7 @@ extension Verbs {
       : Readiness.firstLaunch(
         earliest: request.earliest,
         spacedUntil: request.history.spacedUntil(definition.definition, poke: request.poke),
-        hasLiveRequest: request.hasLiveRequest, overlap: definition.definition.schedule?.overlap ?? .wait, at: now)
+        isHeld: request.hasLiveRequest || request.waitsFor > 0, overlap: definition.definition.schedule?.overlap ?? .wait, at: now)
     try prepare(.setReadiness).run(
       readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id, now.date)
     if !request.isDivided { try count(pattern: definition.pattern, from: old, to: readiness.state) }
@@ -105,7 +107,7 @@ extension Verbs {
       history: LaunchHistory(
         lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8),
         usualInterval: row.optionalInt64(10).map { .nanoseconds($0) }),
-      hasLiveRequest: row.bool(9))
+      hasLiveRequest: row.bool(9), waitsFor: row.int(14))
   }
 }
 
@@ -117,7 +119,7 @@ extension Query {
     SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,
       i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
         AND v.state <= 2 AND v.id <> r.id AND v.head IS NULL),
-      i.usual_interval, r.first_unit, i.anchor_at, i.anchor_is_dated
+      i.usual_interval, r.first_unit, i.anchor_at, i.anchor_is_dated, r.waits_for
     FROM \(requests) JOIN identifier i ON i.id = r.identifier
     """
   }

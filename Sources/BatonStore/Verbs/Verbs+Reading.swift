@@ -64,6 +64,10 @@ package struct RequestRecord: Hashable, Sendable {
   package var endedSteady: Timestamp?
   /// The only host that has the files of the request's transfers; `nil` if every host has them, or there are none.
   package var filesOn: HostName?
+  /// The number of the flow in which the request was submitted; `nil` if it was submitted alone.
+  package var flow: RequestID?
+  /// The requests of its flow that it waits for, or has waited for.
+  package var waitsFor: [AwaitedRequest] = []
   /// Set while the request runs on a host whose connection is lost, as far as the coordinator knows it.
   package var hostAway: HostAway?
 
@@ -260,8 +264,15 @@ extension Verbs {
     (record.pattern, record.kind, record.title) = (definition.pattern, definition.kind, definition.title)
     record.subtitle = record.subtitle ?? definition.subtitle
     record.repeats = definition.repeats
+    if record.flow != nil { try addAwaited(to: &record) }
     if record.isSpread { try addShards(to: &record, countsShards: definition.spread?.shards != nil) }
     return record
+  }
+
+  private func addAwaited(to record: inout RequestRecord) throws {
+    record.waitsFor = try awaited(by: record.id)
+    let open = record.waitsFor.filter { $0.state == .open }
+    if record.state == .scheduled, !open.isEmpty { record.waitsBecause = .waitsForOthers(open.map(\.name)) }
   }
 
   /// The columns of the row; `complete` adds what the definition says.
@@ -287,6 +298,7 @@ extension Verbs {
       record.waitsBecause = .transfersLimited(until: limited)
     }
     record.filesOn = row.optionalText(39).map(HostName.init)
+    record.flow = row.optionalInt64(40).map(RequestID.init)
     return record
   }
 
@@ -316,7 +328,7 @@ extension Query {
       r.first_unit, CASE WHEN r.ended_at IS NOT NULL THEN \(endedSteady("r")) END,
       CASE WHEN r.files_on IS NOT NULL AND r.cause = 2
         THEN (SELECT t.last_at FROM transfer_place t WHERE t.request = r.id) END,
-      CASE WHEN r.files_on > 0 THEN (SELECT o.name FROM host o WHERE o.id = r.files_on) END
+      CASE WHEN r.files_on > 0 THEN (SELECT o.name FROM host o WHERE o.id = r.files_on) END, r.flow
 
     """
   }

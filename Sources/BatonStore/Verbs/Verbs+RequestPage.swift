@@ -58,6 +58,7 @@ extension Verbs {
     of filter: RequestFilter, after: RequestID?, limit: Int, window: Int = listWindow
   ) throws -> ListedRequests {
     let limit = min(limit, Int(Int32.max))
+    if let flow = filter.flow { return try page(of: filter, in: flow, after: after, limit: limit) }
     guard filter.isNarrowed else {
       return ListedRequests(first: limit, of: try listed(filter, after: after, limit: limit + 1))
     }

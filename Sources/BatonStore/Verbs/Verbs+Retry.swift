@@ -42,6 +42,7 @@ extension Verbs {
       if skipping == .nextBatch { try skipBatch(of: request, under: own, at: now) }
     }
     if let waiting = known?.waiting { try hold(waiting, now) }
+    if request.isAwaited { _ = try resumeFlow(from: request.id, at: now) }
     return try kept(request)
   }
 

@@ -19,6 +19,8 @@ struct ShardEnd {
   var released: (requirementClass: RequirementClass, due: NextDue)?
   /// The request that the end of this request has submitted, if it has.
   var followed: Followed?
+  /// What the end of this request means for those that wait for it.
+  var flow = FlowNews()
 }
 
 extension Verbs {
@@ -66,7 +68,7 @@ extension Verbs {
     try write(row)
     if end.madeReady { end.state = .ready }
     guard row.open == 0, row.isStopping || !row.hasUnitsLeft else { return end }
-    (end.state, end.released) = try complete(row, at: now)
+    (end.state, end.released, end.flow) = try complete(row, at: now)
     if let head = try launched(RequestID(row.head)) {
       end.followed = try followUp(of: head, end.state, failure: nil, launches: row.launches, at: now)
     }
@@ -108,7 +110,7 @@ extension Verbs {
   /// Ends a request whose shards have all ended: it has failed if one of them has.
   func complete(
     _ row: SpreadRow, at now: Moment
-  ) throws -> (RequestState, (requirementClass: RequirementClass, due: NextDue)?) {
+  ) throws -> (RequestState, (requirementClass: RequirementClass, due: NextDue)?, FlowNews) {
     let head = RequestID(row.head)
     guard let request = try launched(head) else {
       throw StoreError(.corrupt, "A request whose shards have ended is not there.")
@@ -124,7 +126,8 @@ extension Verbs {
     // No launch of the request's own ends now. The number of all launches tells its ends apart.
     try queueSpans(.complete, of: row.head, launch: row.launches, isSampled: request.isSampled)
     try count(pattern: pattern(ofRequest: row.head), from: .scheduled, to: state)
-    return (state, request.hasWaitingRequest ? try release(request.identifierID, at: now) : nil)
+    let released = request.hasWaitingRequest ? try release(request.identifierID, at: now) : nil
+    return (state, released, try passOn(state, of: head, isAwaited: request.isAwaited, at: now))
   }
 }
 

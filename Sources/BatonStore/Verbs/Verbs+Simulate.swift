@@ -34,6 +34,10 @@ extension Verbs {
     {
       throw StoreError(.refused, "\(name) waits for request \(number), which is live; end or cancel that one first.")
     }
+    if let obstacle = request.waitsBecause, obstacle.kind == .waitsForOthers {
+      throw StoreError(
+        .refused, "\(name) cannot be launched: \(obstacle.text). Submit it again by itself, and it waits for nothing.")
+    }
     return request
   }
 

@@ -138,25 +138,26 @@ extension Verbs {
     try addJoined(to: &sources, where: found.map { $0.first?.hasJoined ?? false })
     try addEvents(to: &sources, where: found.map { $0.first?.hasEvents ?? false })
     try addTransfers(to: &sources, where: found.map { $0.first?.hasTransfers ?? false })
+    try addAwaited(to: &sources, where: found.map { $0.first?.isInFlow ?? false })
     return Dictionary(uniqueKeysWithValues: zip(positions, sources))
   }
 
   /// The sources of the occasions of one launch, made of its row.
   private func sources(
     _ keys: ArraySlice<SpanKey>, _ row: Columns
-  ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool, hasTransfers: Bool) {
-    guard let first = keys.first else { return ([], false, false, false) }
+  ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool, hasTransfers: Bool, isInFlow: Bool) {
+    guard let first = keys.first else { return ([], false, false, false, false) }
     var common = try source(SpanKey(request: first.request, launch: first.launch, parts: []), row)
     if !row.isNull(17) { common.launch = Self.launch(row, common.key) }
     let sources = keys.map { key in
       var source = common
       source.key = key
-      if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
+      if key.parts.contains(.complete) { source.completion = Self.completion(row, key) }
       if common.isSpread, key.parts == .complete { source.launch = nil }
       if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 14) }
       return source
     }
-    return (sources, row.bool(38), row.bool(39), row.bool(42))
+    return (sources, row.bool(38), row.bool(39), row.bool(42), !row.isNull(43))
   }
 
   /// The values that the columns of both queries begin with.
@@ -174,6 +175,16 @@ extension Verbs {
     }
     let joined = try self.joined(to: places.map { sources[$0.list][$0.source].key.request })
     for (place, joined) in zip(places, joined) { sources[place.list][place.source].joined = joined }
+  }
+
+  /// Adds the requests that a member of a flow has waited for to its first launch.
+  private func addAwaited(to sources: inout [[SpanSource]], where isInFlow: [Bool]) throws {
+    let places = sources.indices.flatMap { list in
+      sources[list].indices.filter { isInFlow[list] && sources[list][$0].tellsJoined }.map { (list: list, source: $0) }
+    }
+    let lists = places.map { [sources[$0.list][$0.source].key.request.rawValue] as [any Bindable] }
+    let found = try prepare(.awaitedSpans).each(lists) { _, row in row.trace(0) }
+    for (place, awaited) in zip(places, found) { sources[place.list][place.source].awaited = awaited }
   }
 
   /// Adds the events that belong to the occasions, where there are any.
@@ -205,9 +216,10 @@ extension Verbs {
 
   /// The completion of this occasion. If the request was retried after this launch, its earlier completion is read from
   /// `completion`; otherwise it is read from the request's row.
-  private static func completion(_ row: Columns, _ parts: SpanParts) -> SpanSource.Completion {
-    // The end of a request with shards has no launch.
-    let isEarlier = !row.isNull(35) && (parts.contains(.launch) || !row.isNull(9))
+  private static func completion(_ row: Columns, _ key: SpanKey) -> SpanSource.Completion {
+    // The end of a request with shards has no launch, and neither has that of one which its flow has cancelled.
+    let hasNoLaunch = !row.isNull(9) || key.launch == 0
+    let isEarlier = !row.isNull(35) && (key.parts.contains(.launch) || hasNoLaunch)
     let first: Int32 = isEarlier ? 35 : 10
     return SpanSource.Completion(
       state: RequestState(code: row.int(first)), reason: row.optionalText(first + 1), at: row.time(first + 2),
@@ -248,6 +260,11 @@ extension Query {
     SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM request WHERE id = ?1)
     ON CONFLICT (request, launch, parts) DO NOTHING
     """)
+  static let awaitedSpans = Query(
+    """
+    SELECT a.trace_id, a.span_id, a.is_sampled FROM dependency d JOIN request a ON a.id = d.awaited
+    WHERE d.request = ? ORDER BY a.id
+    """)
   static let countUnsent = Query("SELECT count(*) FROM unsent_span")
   static let countRejected = Query("SELECT count(*) FROM rejected_span")
   static let lastRejection = Query("SELECT message FROM rejected_span ORDER BY at DESC LIMIT 1")
@@ -286,7 +303,7 @@ extension Query {
       c.state, c.reason, c.ended_at,
       EXISTS (SELECT 1 FROM event e WHERE e.request = r.id),
       ?2 <= 1 AND EXISTS (SELECT 1 FROM joining j WHERE j.request = r.id), s.shards, c.shards,
-      EXISTS (SELECT 1 FROM transfer t WHERE t.request = r.id)
+      EXISTS (SELECT 1 FROM transfer t WHERE t.request = r.id), r.flow
     FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
       LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1

@@ -118,8 +118,8 @@ extension Verbs {
     row.isCancelled = true
     try write(row)
     if row.open == 0 {
-      _ = try complete(row, at: now)
-      return [.ended(head, request.identifier, number: request.number)]
+      let flow = try complete(row, at: now).2
+      return [.ended(head, request.identifier, number: request.number)] + flow.cancelled
     }
     return stops.map { stop in
       .stopping(

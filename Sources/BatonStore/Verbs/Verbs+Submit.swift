@@ -55,6 +55,8 @@ package struct SubmissionReceipt: Hashable, Sendable {
   /// The trace id of the request (16 bytes), whichever submission made the request. `nil` in the answer to a repeated
   /// id if the request is not kept any more.
   package var traceID: TraceID?
+  /// The number of the flow in which the request was submitted; `nil` if it was submitted alone.
+  package var flow: RequestID?
 
   package init(
     request: RequestID, identifier: JobIdentifier, number: Int, state: RequestState, eligibleAt: Timestamp,
@@ -107,7 +109,7 @@ extension Verbs {
   }
 
   /// Makes the request, and starts it if a host is offered and nothing keeps the request from starting there.
-  private func accept(
+  func accept(
     _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Moment
   ) throws -> SubmissionAnswer {
     let enqueued = try enqueue(new, as: known, at: now)
@@ -136,13 +138,14 @@ extension Verbs {
 
   /// The answer that was given to this id before, whatever has become of the request since; `nil` if the id is not
   /// known. A launch that was part of that answer is not repeated, because it was assigned at that time.
-  private func earlierAnswer(to id: String) throws -> SubmissionAnswer? {
+  func earlierAnswer(to id: String) throws -> SubmissionAnswer? {
     try need(.submission(id))
     return try prepare(.submission).first(id) { row in
-      let receipt = SubmissionReceipt(
+      var receipt = SubmissionReceipt(
         request: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
         state: RequestState(code: row.int(5)), eligibleAt: row.time(6), replaced: row.bool(7),
         traceID: row.optionalTraceID(8))
+      receipt.flow = row.optionalInt64(9).map(RequestID.init)
       let requirementClass = RequirementClass(
         definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(4)))
       return .accepted(receipt, class: requirementClass, launch: nil, isRepeat: true)
@@ -165,7 +168,7 @@ extension Verbs {
   }
 
   /// Why the submission itself is not valid; `nil` if it is.
-  private func objection(to submission: Submission) -> Refusal? {
+  func objection(to submission: Submission) -> Refusal? {
     let payload = submission.payload?.count ?? 0
     if payload > Submission.maximumPayloadBytes {
       return .unavailable(
@@ -182,17 +185,18 @@ extension Verbs {
   private static let uncounted = 16 * WriteQueue.largestGroup
 
   /// The refusal if the definition, its namespace or the whole store has too many pending requests; otherwise `nil`.
-  func tooManyPending(_ definition: FrozenDefinition) throws -> Refusal? {
+  /// - Parameter others: the definitions of the requests that are accepted with this one, and before it.
+  func tooManyPending(_ definition: FrozenDefinition, besides others: [FrozenDefinition] = []) throws -> Refusal? {
     let (own, ownLimit) = (
-      try pattern(definition.pattern).pending, definition.definition.pendingLimit ?? limits.pendingPerDefinition
+      try pattern(definition.pattern).pending + others.count { $0.pattern == definition.pattern }, definition.definition.pendingLimit ?? limits.pendingPerDefinition
     )
     // Other groups may be accepting requests of which nothing is counted yet.
     if own + Self.uncounted >= ownLimit { try need(.lockedPattern(definition.pattern)) }
     if own >= ownLimit { return .tooManyPending(limit: "pendingLimit", allowed: ownLimit, pending: own) }
-    if let refusal = try tooManyPendingInNamespace(definition.definition, uncounted: Self.uncounted) {
+    if let refusal = try tooManyPendingInNamespace(definition, besides: others, uncounted: Self.uncounted) {
       return refusal
     }
-    let all = try pendingInAll()
+    let all = try pendingInAll() + others.count
     if all + Self.uncounted >= limits.pending { try need(.everything) }
     if all >= limits.pending { return .tooManyPending(limit: "limits.pending", allowed: limits.pending, pending: all) }
     return nil
@@ -211,7 +215,7 @@ extension Candidate {
 }
 
 extension NewRequest {
-  fileprivate init(_ submission: Submission, _ frozen: FrozenDefinition, at now: Moment) {
+  init(_ submission: Submission, _ frozen: FrozenDefinition, at now: Moment) {
     let definition = frozen.definition
     let wish = submission.earliestBeginDate ?? definition.earliestBeginDate
     self.init(
@@ -226,7 +230,7 @@ extension NewRequest {
 
 extension SubmissionAnswer {
   /// Whether an earlier answer is for `identifier`. Always true for a refusal, which names no identifier.
-  fileprivate func isAbout(_ identifier: JobIdentifier) -> Bool {
+  func isAbout(_ identifier: JobIdentifier) -> Bool {
     if case .accepted(let receipt, _, _, _) = self { receipt.identifier == identifier } else { true }
   }
 }
@@ -244,7 +248,7 @@ extension Query {
   static let submission = Query(
     """
     SELECT s.request, i.name, s.number, s.definition, s.priority, s.state, s.eligible_at, s.replaced,
-      r.trace_id
+      r.trace_id, r.flow
     FROM submission s JOIN identifier i ON i.id = s.identifier LEFT JOIN request r ON r.id = s.request
     WHERE s.key = ?
     """)

@@ -66,6 +66,7 @@ extension Verbs {
       isSampled: request.isSampled)
     try count(pattern: pattern, from: request.state, to: .failed)
     if request.launches > 0 { _ = try release(request.identifierID, at: now) }
+    _ = try passOn(.failed, of: RequestID(request.id), isAwaited: request.isAwaited, at: now)
   }
 }
 

@@ -253,8 +253,11 @@ extension Draw {
     definition.pokeSpacing = maybe { .milliseconds($0.number(0...86_400_000)) }
     definition.maySubmit = maybe { [$0.pattern()] }
     let next = definition.pattern.isWildcard ? "next.${wildcard}" : "next"
-    definition.onSuccess = maybe { _ in FollowUp(next)! }
-    definition.onFailure = maybe { _ in FollowUp("repair")! }
+    definition.onSuccess = maybe { _ in JobReference(next)! }
+    definition.onFailure = maybe { _ in JobReference("repair")! }
+    if definition.repeatEvery == nil, definition.schedule == nil, definition.strategy != .fail {
+      definition.after = maybe { [Dependency(JobReference(next)!, on: $0.one(of: Dependency.End.allCases))] }
+    }
     definition.work = maybe { $0.work() }
     return definition
   }

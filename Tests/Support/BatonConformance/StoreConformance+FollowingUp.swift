@@ -9,7 +9,7 @@ extension StoreConformance {
       let repair = try await s.define("repair").id
       let (_, launch) = try await s.running { definition in
         definition.retry.limit = 0
-        (definition.onFailure, definition.onSuccess) = (FollowUp("repair"), FollowUp("report"))
+        (definition.onFailure, definition.onSuccess) = (JobReference("repair"), JobReference("report"))
       }
       let ended = try await s.record(launch.request)
       s.advance(.seconds(5))
@@ -36,7 +36,7 @@ extension StoreConformance {
     Case("a success submits the other one, and an end by a person submits nothing") { s in
       let report = try await s.define("report").id
       let (definition, launch) = try await s.running { definition in
-        (definition.onFailure, definition.onSuccess) = (FollowUp("repair"), FollowUp("report"))
+        (definition.onFailure, definition.onSuccess) = (JobReference("repair"), JobReference("report"))
       }
       let answer = try await s.end(launch)
       try expect(answer.followed?.requirementClass.definition, report, "what the success has submitted")
@@ -52,7 +52,7 @@ extension StoreConformance {
       _ = try await s.define("repair.*")
       let definition = try await s.define("export.*") { definition in
         definition.retry.limit = 0
-        definition.onFailure = FollowUp("repair.${wildcard}")
+        definition.onFailure = JobReference("repair.${wildcard}")
       }.id
       try await s.connect()
       try await s.submit("export.a.7", to: definition)
@@ -63,7 +63,7 @@ extension StoreConformance {
     Case("where nothing can be submitted the history says why") { s in
       let (definition, launch) = try await s.running { definition in
         definition.retry.limit = 0
-        definition.onFailure = FollowUp("repair")
+        definition.onFailure = JobReference("repair")
       }
       try expect(try await s.end(launch, .failed("no")).followed == nil, "without a definition")
       let events = try await s.store.events(of: launch.request)
@@ -79,22 +79,22 @@ extension StoreConformance {
         try await s.store.events(of: waiting).map(\.name), ["replaced"], "the newer facts take the place of the older")
     },
     Case("a circle of jobs ends") { s in
-      let (first, launch) = try await s.running("one") { $0.onSuccess = FollowUp("two") }
-      let second = try await s.define("two") { $0.onSuccess = FollowUp("one") }.id
+      let (first, launch) = try await s.running("one") { $0.onSuccess = JobReference("two") }
+      let second = try await s.define("two") { $0.onSuccess = JobReference("one") }.id
       var (answer, count) = (try await s.end(launch), 0)
       while let followed = answer.followed {
         count += 1
-        try expect(count <= FollowUp.longestRow, "more than \(FollowUp.longestRow) requests follow each other")
+        try expect(count <= JobReference.longestRow, "more than \(JobReference.longestRow) requests follow each other")
         answer = try await s.end(try await s.start(followed.requirementClass.definition == first ? first : second))
       }
-      try expect(count, FollowUp.longestRow, "how many follow each other")
+      try expect(count, JobReference.longestRow, "how many follow each other")
       try expect(try await s.store.events(of: answer.request).map(\.name), ["notFollowed"], "the last one's event")
     },
     Case("a request with shards submits one job, with its last shard") { s in
       _ = try await s.define("report")
       let (definition, launch) = try await s.spreading(4, lanes: 2) { definition in
         definition.spread?.shardSize = 2
-        definition.onSuccess = FollowUp("report")
+        definition.onSuccess = JobReference("report")
       }
       let other = try require(try await s.claim(definition).assignments.first, "the other shard").launch
       for shard in [other, launch] {

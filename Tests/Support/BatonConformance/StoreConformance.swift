@@ -55,7 +55,7 @@ package struct StoreConformance {
   package static let cases: [Case] =
     definitions + submitting + waiting + failing + clocks + dates + repeating + calendar + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
-    + using + cancelling + retrying + followingUp + redefining + rescheduling + reading + narrowing + explaining
+    + using + cancelling + retrying + followingUp + flows + redefining + rescheduling + reading + narrowing + explaining
     + retention + spans
     + receipts
     + workers

@@ -325,6 +325,7 @@ extension Journal {
 
   /// Records that an operator has retried a failed request.
   func retried(_ request: RequestID) {
+    everRetried.insert(request)
     divisions[request]?.isOver = false
     divisions[request]?.isStopping = false
     for id in rows(of: request) {

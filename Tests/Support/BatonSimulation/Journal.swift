@@ -129,6 +129,8 @@ final class Journal {
   var lanesBefore: [RequestID: Int] = [:]
   var launches: [LaunchKey: Launch] = [:]
   /// The request of each acknowledged submission, by the id of the submission.
+  /// The requests that an operator has retried.
+  var everRetried: Set<RequestID> = []
   var receipts: [String: (request: RequestID, number: Int)] = [:]
   /// The requests that launches of each request have submitted, which the store has committed, by their numbers.
   private(set) var links: [RequestID: Set<Int>] = [:]

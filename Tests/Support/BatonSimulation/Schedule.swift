@@ -46,6 +46,8 @@ package struct Schedule: Sendable {
     }
   }
 
+  /// The flows that clients submit.
+  var flows: [FlowSubmission] = []
   /// When the store is set back, and to what it was how long before; `nil` if it is not. This is the last fault, and
   /// nothing but promise P12 is checked afterwards.
   var setBack: (at: Duration, by: Duration)?
@@ -94,6 +96,8 @@ extension Schedule {
     var changes = Draw(seed: seed, stream: 9_200)
     addChangesOfSpread(&changes)
     addChain(&changes)
+    var members = Draw(seed: seed, stream: 9_400)
+    addFlow(&members)
     faults.sort { $0.at < $1.at }
     var fate = Draw(seed: seed, stream: 9_000)
     if coordinators > 1, fate.chance(10) {
@@ -114,7 +118,7 @@ extension Schedule {
   private mutating func addChain(_ draw: inout Draw) {
     var links = Definition(pattern: Self.chain.rawValue, kind: .processing, retry: 3)
     links.maySubmit = [IdentifierPattern(Self.chain)]
-    (links.onSuccess, links.onFailure) = (FollowUp(Self.follower.rawValue), FollowUp(Self.follower.rawValue))
+    (links.onSuccess, links.onFailure) = (JobReference(Self.follower.rawValue), JobReference(Self.follower.rawValue))
     let linked = Definition(pattern: Self.follower.rawValue, kind: .processing, retry: 3)
     definitions += [links, linked]
     batches[Self.chain] = draw.number(1...3)

@@ -59,6 +59,7 @@ extension World {
         let hasCome = reason.clearsAt.map { $0 <= moment.date } ?? false
         isLate =
           hasCome || journal.isDue(record, at: time) && (record.launches > 0 || !live.contains(record.identifier))
+          || waitsInVain(record, unfinished)
           || reason.code == Obstacle.Kind.waitsForLiveRequest.rawValue && !live.contains(record.identifier)
       } else {
         isLate = false
@@ -140,6 +141,7 @@ extension World {
     try journal.started(assignment, on: lease.host, lease.incarnation, at: time)
     try checkWords(about: assignment, on: lease.host, by: machine)
     try checkChain(assignment)
+    try checkFlow(assignment)
     if !isCalm, draw.chance(3) { cancelAtOnce(assignment.identifier) }
   }
 
@@ -188,6 +190,7 @@ extension World {
     for (record, launches) in zip(records, launches) { try audit(record, launches) }
     try auditIdentities(records)
     try auditFollowers(records)
+    try auditFlow(records)
     try auditSpans(launches.flatMap { $0 }, records)
   }
 
@@ -271,7 +274,8 @@ extension World {
   /// Checks that every request was submitted by a client, except those of repeated jobs and of chains.
   private func auditIdentities(_ records: [RequestRecord]) throws {
     let asked = Set(journal.acceptedAt.keys)
-    for record in records where ![Schedule.chain, Schedule.follower].contains(record.identifier) {
+    let others = [Schedule.chain, Schedule.follower] + Schedule.flow
+    for record in records where !others.contains(record.identifier) {
       guard schedule.definition(for: record.identifier)?.repeats != true else { continue }
       try journal.expect(
         asked.contains(record.id), .submissionLost,

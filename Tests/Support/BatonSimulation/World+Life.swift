@@ -28,6 +28,8 @@ extension World {
     for worker in workers { worker.start() }
     clients = schedule.requests.enumerated().map { SimulatedClient(self, $1, number: $0) }
     for client in clients { client.start() }
+    flows = schedule.flows.enumerated().map { SimulatedFlow(self, $1, number: $0) }
+    for flow in flows { flow.start() }
     for fault in schedule.faults { after(fault.at, for: .world) { try self.perform(fault) } }
     if let setBack = schedule.setBack {
       planSetBack(at: setBack.at, by: setBack.by)
@@ -115,7 +117,7 @@ extension World {
       try $0.requests(RequestFilter(states: [.scheduled, .ready, .running]), after: nil, limit: 100)
     }
     let chained = unfinished.filter { definition(of: $0)?.repeats == true }
-    if unfinished.count == chained.count, clients.allSatisfy(\.isAnswered) {
+    if unfinished.count == chained.count, clients.allSatisfy(\.isAnswered) && flows.allSatisfy(\.isAnswered) {
       if chained.isEmpty, workers.allSatisfy(\.isHealthy), held.isEmpty { return try end() }
       for identifier in Set(chained.map(\.identifier)).sorted() { anyCoordinator()?.cancel(.identifier(identifier)) }
     }
@@ -124,7 +126,7 @@ extension World {
       throw journal.violation(
         .liveness,
         "after \(Self.patience.inSeconds) s \(waiting.joined(separator: ", "))"
-          + (clients.allSatisfy(\.isAnswered) ? "" : "; a client has no answer")
+          + (clients.allSatisfy(\.isAnswered) && flows.allSatisfy(\.isAnswered) ? "" : "; a client has no answer")
           + (workers.allSatisfy(\.isHealthy) ? "" : "; a worker is not back")
           + (held.isEmpty ? "" : "; places are held for nothing on \(held)"))
     }

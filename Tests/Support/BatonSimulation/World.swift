@@ -39,6 +39,7 @@ final class World {
   /// The processes that are stopped, each with the events that wait until it goes on.
   private var stopped: [Owner: [Event]] = [:]
   var clients: [SimulatedClient] = []
+  var flows: [SimulatedFlow] = []
   var draw: Draw
   /// Whether the calm has begun, in which no fault happens.
   var isCalm = false
@@ -114,7 +115,7 @@ final class World {
   /// memory.
   private func dismantle() {
     queue = EventQueue()
-    (stopped, clients, workers) = ([:], [], [])
+    (stopped, clients, flows, workers) = ([:], [], [], [])
     for machine in machines {
       machine.coordinator?.abandon()
       machine.coordinator = nil

@@ -1,7 +1,7 @@
-/// The job that is submitted when a request has ended: `onSuccess` or `onFailure` of its definition. It is an
-/// identifier. In the definition of a wildcard it may end with `.${wildcard}`, which stands for the part of the ended
-/// request's identifier that the `*` matches.
-package struct FollowUp: Hashable, Sendable, Codable, CustomStringConvertible {
+/// The name of another job in a definition: in `onSuccess`, `onFailure` and `after`. It is an identifier. In the
+/// definition of a wildcard it may end with `.${wildcard}`, which stands for the part of a request's identifier that the
+/// `*` matches.
+package struct JobReference: Hashable, Sendable, Codable, CustomStringConvertible {
   package let text: String
 
   private static let placeholder = ".${wildcard}"
@@ -29,23 +29,26 @@ package struct FollowUp: Hashable, Sendable, Codable, CustomStringConvertible {
 
   package var description: String { text }
 
-  /// Whether the text has a place for a part of the ended request's identifier.
+  /// Whether the text has a place for a part of the request's identifier.
   package var hasWildcard: Bool { text.hasSuffix(Self.placeholder) }
 
-  /// What can be submitted.
+  /// The identifiers that can be meant.
   package var pattern: IdentifierPattern {
     IdentifierPattern(trusted: hasWildcard ? text.dropLast(Self.placeholder.count) + ".*" : text)
   }
 
-  /// The identifier of the request that is submitted; `nil` if it would be longer than an identifier may be.
-  /// - Parameter pattern: the pattern of the ended request's definition.
-  package func identifier(after ended: JobIdentifier, of pattern: IdentifierPattern) -> JobIdentifier? {
+  /// The identifier of the other job; `nil` if it would be longer than an identifier may be.
+  /// - Parameters:
+  ///   - request: the identifier of the request in whose definition the name is.
+  ///   - pattern: the pattern of that definition.
+  package func identifier(for request: JobIdentifier, of pattern: IdentifierPattern) -> JobIdentifier? {
     guard hasWildcard else { return JobIdentifier(text) }
-    guard let part = pattern.wildcardValue(in: ended) else { return nil }
+    guard let part = pattern.wildcardValue(in: request) else { return nil }
     return JobIdentifier(text.dropLast(Self.placeholder.count) + "." + part)
   }
 
-  /// How many requests may follow each other in this way. It ends a circle of jobs that name each other.
+  /// How many requests may follow each other by `onSuccess` and `onFailure`. It ends a circle of jobs that name each
+  /// other.
   package static let longestRow = 16
 }
 
