@@ -47,8 +47,10 @@ extension Coordinator {
   }
 
   package func definitions(named patterns: [IdentifierPattern]) async throws -> [DefinitionReport] {
-    let (stored, counts) = try await translating {
-      (try await self.store.definitions(), try await self.store.counts())
+    let (stored, counts, standings) = try await translating {
+      (
+        try await self.store.definitions(), try await self.store.counts(), try await self.store.scheduleStandings()
+      )
     }
     let wanted = Set(stored.lazy.map(\.definition).filter { $0.dailyAllowance != nil }.map(\.pattern))
     let (paces, used) = look { ($0.dispatcher.paces, $0.dispatcher.usedToday(by: wanted)) }
@@ -57,10 +59,12 @@ extension Coordinator {
       .sorted { $0.definition.pattern < $1.definition.pattern }
       .map { one in
         let counts = (byPattern[one.definition.pattern] ?? []).map { ($0.state, $0.count) }
-        return DefinitionReport(
+        var report = DefinitionReport(
           definition: one.definition, appliedAt: one.appliedAt, problem: one.problem?.description,
           counts: Dictionary(counts, uniquingKeysWith: +),
           usualBatch: paces[one.definition.pattern]?.usualBatch, used: used[one.definition.pattern])
+        if let standing = one.definition.pattern.literal.flatMap({ standings[$0] }) { report.standing = standing }
+        return report
       }
   }
 

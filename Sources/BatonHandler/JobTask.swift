@@ -63,6 +63,11 @@ public struct JobTask: Sendable {
   /// Each shard has checkpoints of its own, and several of them run at the same time, on one host or on many.
   public let shard: JobShard?
 
+  /// The time of the schedule for which the request stands, without jitter, or that of `repeat`. A request that was
+  /// missed, or that a backfill has made, stands for a time that has passed. `nil` if a person, a poke or another job
+  /// has asked for the request.
+  public let scheduledTime: Timestamp?
+
   package let runtime: any LaunchRuntime
   /// How transfers of the request have ended.
   let assignedTransfers: [TransferEvent]
@@ -80,6 +85,7 @@ public struct JobTask: Sendable {
     principal = assignment.principal
     payload = assignment.payload
     assignedTransfers = assignment.transfers
+    scheduledTime = assignment.scheduledAt
     self.gpus = gpus
     shard = assignment.shard.map { JobShard(index: $0.index, count: definition.spread?.shards ?? 1) }
     self.runtime = runtime

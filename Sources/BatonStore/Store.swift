@@ -354,6 +354,25 @@ package protocol Store: PeopleStore, SpanStore {
   /// Gives a pending request another priority. Its place among the requests of that priority is that of its age.
   /// - Throws: `.refused` if the request is not pending; `.notFound` if there is no such request.
   func setPriority(_ request: RequestID, _ priority: Priority) async throws -> RequestRecord
+  /// Pauses the schedule of an identifier, so that no request starts that the calendar has made, or `repeat`. What runs
+  /// goes on. A schedule that is paused already gets the new reason.
+  /// - Throws: `.notFound` if no definition of the identifier is applied, and `.refused` if it does not come by itself.
+  func pauseSchedule(
+    of identifier: JobIdentifier, by principal: String, because reason: String, at now: Moment) async throws
+  /// Ends the pause of a schedule. The times that have passed count as `missed` says.
+  /// - Returns: the pause that has ended; `nil` if the schedule was not paused.
+  func resumeSchedule(of identifier: JobIdentifier, at now: Moment) async throws -> SchedulePause?
+  /// Begins to submit requests for times of a schedule that have passed, one after the other.
+  /// - Parameter seed: the trace of the first request.
+  /// - Throws: `.notFound` if no definition of the identifier is applied; `.refused` if it has no schedule, if a
+  ///   backfill of it goes on, or if no time lies in the range.
+  func startBackfill(
+    of identifier: JobIdentifier, _ backfill: Backfill, seed: TraceContext, at now: Moment) async throws
+  /// Ends a backfill. What runs goes on.
+  /// - Returns: how far the backfill had come; `nil` if there was none.
+  func stopBackfill(of identifier: JobIdentifier, at now: Moment) async throws -> Backfill?
+  /// The schedules that are paused, or of which a backfill goes on.
+  func scheduleStandings() async throws -> [JobIdentifier: ScheduleStanding]
 
   // MARK: Reading
 

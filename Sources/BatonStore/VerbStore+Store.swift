@@ -361,6 +361,25 @@ extension VerbStore {
   package func setPriority(_ request: RequestID, _ priority: Priority) async throws -> RequestRecord {
     try await write(.ordinary) { try $0.setPriority(request, priority) }
   }
+  package func pauseSchedule(
+    of identifier: JobIdentifier, by principal: String, because reason: String, at now: Moment
+  ) async throws {
+    try await write(.urgent) { try $0.pauseSchedule(of: identifier, by: principal, because: reason, at: now) }
+  }
+  package func resumeSchedule(of identifier: JobIdentifier, at now: Moment) async throws -> SchedulePause? {
+    try await write(.urgent, isChange: { $0 != nil }, { try $0.resumeSchedule(of: identifier, at: now) })
+  }
+  package func startBackfill(
+    of identifier: JobIdentifier, _ backfill: Backfill, seed: TraceContext, at now: Moment
+  ) async throws {
+    try await write(.ordinary) { try $0.startBackfill(of: identifier, backfill, seed: seed, at: now) }
+  }
+  package func stopBackfill(of identifier: JobIdentifier, at now: Moment) async throws -> Backfill? {
+    try await write(.urgent, isChange: { $0 != nil }, { try $0.stopBackfill(of: identifier, at: now) })
+  }
+  package func scheduleStandings() async throws -> [JobIdentifier: ScheduleStanding] {
+    try await read { try $0.scheduleStandings() }
+  }
 
   package func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord? {
     try await read { try $0.request(identifier, number: number) }

@@ -32,6 +32,7 @@ import Testing
   @Test func `the shards of skipped batches, and a host that is away, arrive as they were sent`() throws {
     var record = Self.record(2)
     record.skippedShards = [0, 7]
+    (record.scheduledAt, record.isBackfill) = (Timestamp(nanoseconds: 3), true)
     record.hostAway = HostAway(since: Timestamp(nanoseconds: 5), leaseUntil: Timestamp(nanoseconds: 9))
     #expect(try RequestRecord(record.proto) == record)
   }
@@ -40,6 +41,7 @@ import Testing
     Obstacle.notBefore(Timestamp(nanoseconds: 7)), .rateLimited(until: Timestamp(nanoseconds: 7)),
     .backingOff(until: Timestamp(nanoseconds: 7)), .waitsForLiveRequest(number: 3), .waitsForTransfers,
     .transfersLimited(until: Timestamp(nanoseconds: 7)),
+    .schedulePaused(SchedulePause(by: "ana", since: Timestamp(nanoseconds: 7), reason: "the disk is full")),
   ])
   func `why a request waits arrives as it was sent`(obstacle: Obstacle) throws {
     var record = Self.record(2)

@@ -74,13 +74,17 @@ import Testing
       try await queue.writeWithoutTransaction { db in
         try db.execute(
           sql: """
+            DROP INDEX identifier_standing; ALTER TABLE identifier DROP COLUMN backfill;
+            ALTER TABLE identifier DROP COLUMN paused_because; ALTER TABLE identifier DROP COLUMN paused_by;
+            ALTER TABLE identifier DROP COLUMN paused_at;
+            ALTER TABLE request DROP COLUMN scheduled_at; ALTER TABLE request DROP COLUMN backfill;
             DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
             ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
             DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
             ALTER TABLE request DROP COLUMN waits_for; ALTER TABLE request DROP COLUMN is_awaited;
             DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-            DELETE FROM grdb_migrations WHERE identifier IN ('18 namespaces', '19 transfers', '20 what follows a failure',
-              '21 flows')
+            DELETE FROM grdb_migrations WHERE identifier IN (
+              '18 namespaces', '19 transfers', '20 what follows a failure', '21 flows', '22 paused schedules')
             """)
         let schema = try String.fetchAll(
           db,
@@ -107,12 +111,15 @@ import Testing
     let beside = try Bystander(address)
     try beside.run(
       """
+      ALTER TABLE identifier DROP COLUMN backfill, DROP COLUMN paused_because, DROP COLUMN paused_by,
+        DROP COLUMN paused_at;
+      ALTER TABLE request DROP COLUMN scheduled_at, DROP COLUMN backfill;
       DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
       ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
       DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
       ALTER TABLE request DROP COLUMN waits_for; ALTER TABLE request DROP COLUMN is_awaited;
       DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-      UPDATE baton_schema SET version = \(PostgresSchema.version - 4)
+      UPDATE baton_schema SET version = \(PostgresSchema.version - 5)
       """)
     let upgraded = try TestDatabase.open(address, storeLimits: Self.limits)
     try await goesOn(upgraded, id, launches)

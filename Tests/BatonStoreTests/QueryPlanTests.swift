@@ -28,6 +28,7 @@ import Testing
     .openLaunchesOfHost, .launchesOfHost, .goneAt, .setGone, .forgetHost, .versions, .versionOf, .newestVersion,
     .insertVersion, .dropVersions, .nextOfClass, .goneHosts,
     .namespaceShare, .setNamespaceShare, .patternName,
+    .setPause, .isPaused, .forgetPause, .setBackfill, .endBackfill, .setScheduled,
     .ownTenure, .setCommits, .names, .commits, .raiseBeat, .isLiving,
   ]
 

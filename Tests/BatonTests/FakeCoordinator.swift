@@ -50,6 +50,9 @@ final class FakeCoordinator: OperatorAPI {
     var orders: [SubmissionOrder] = []
     var definitions: [Definition] = []
     var reports: [DefinitionReport] = []
+    var schedules: [ChangedSchedule] = []
+    var plan = BackfillPlan(count: 31, first: now, last: now + .seconds(30 * 86_400))
+    var backfill: Backfill?
     var versions: [DefinitionVersion] = []
     var history = HostHistory()
     var queue = QueueReport(classes: [])
@@ -244,6 +247,26 @@ final class FakeCoordinator: OperatorAPI {
     var record = try await details(identifier, number: number).record
     record.priority = priority
     return record
+  }
+
+  func setSchedules(
+    _ pattern: IdentifierPattern, _ word: ScheduleWord, by principal: String
+  ) async throws -> [ChangedSchedule] {
+    try call("schedules \(pattern) \(word) by \(principal)")
+    return state.withLock { $0.schedules }
+  }
+
+  func backfill(_ order: BackfillOrder, by principal: String, isRehearsal: Bool) async throws -> BackfillPlan {
+    try call(
+      "backfill \(order.identifier) \(order.from.utc) \(order.until.utc) by \(principal)"
+        + (isRehearsal ? " rehearsal" : ""))
+    return state.withLock { $0.plan }
+  }
+
+  func stopBackfill(of identifier: JobIdentifier) async throws -> Backfill {
+    try call("stop backfill \(identifier)")
+    guard let backfill = state.withLock({ $0.backfill }) else { throw OperatorError.conflict("no backfill goes on") }
+    return backfill
   }
 
   func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord] {

@@ -18,6 +18,13 @@ import Testing
     "retry": { _ = try await $0.retry(foreign, number: nil, skipping: .nothing, withNewDefinition: false) },
     "redefine": { _ = try await $0.redefine(foreign, number: nil) },
     "setSpread": { _ = try await $0.setSpread(foreign, number: nil, lanes: 2) },
+    "pauseSchedule": { _ = try await $0.setSchedules(pattern, .pause(reason: "x"), by: "") },
+    "backfill": {
+      _ = try await $0.backfill(
+        BackfillOrder(identifier: foreign, from: Timestamp(nanoseconds: 0), until: Timestamp(nanoseconds: 1)), by: "",
+        isRehearsal: true)
+    },
+    "stopBackfill": { _ = try await $0.stopBackfill(of: foreign) },
     "setPriority": { _ = try await $0.setPriority(foreign, number: nil, .utility) },
     "shards": { _ = try await $0.shards(foreign, number: nil, after: nil, limit: 9) },
     "explain": { _ = try await $0.explain(foreign, number: nil) },

@@ -28,6 +28,7 @@ import Testing
     "host revoke",
     "host waiting", "host approve", "host forget", "fleet show", "fleet roots", "fleet rotate",
     "credential create", "credential list", "credential revoke", "audit list", "audit verify",
+    "schedules list", "schedules pause", "schedules resume", "schedules backfill",
   ]
 
   @Test(arguments: commands + simulations) func `every command has help with examples`(command: String) async throws {

@@ -126,7 +126,14 @@ import Testing
       work.items = .list([hostile])
       var definition = Definition(pattern: IdentifierPattern(trusted: "com.example.running"), kind: .continued)
       (definition.title, definition.work, definition.requirements.labels) = (hostile, work, ["zone": hostile])
-      state.reports = [DefinitionReport(definition: definition, appliedAt: now, problem: hostile)]
+      var report = DefinitionReport(definition: definition, appliedAt: now, problem: hostile)
+      report.standing.pause = SchedulePause(by: hostile, since: now, reason: hostile)
+      state.reports = [report]
+      state.schedules = [
+        ChangedSchedule(
+          identifier: JobIdentifier(trusted: hostile), pause: SchedulePause(by: hostile, since: now, reason: hostile))
+      ]
+      state.backfill = Backfill(by: hostile, startedAt: now, from: now, until: now, total: 1)
       state.versions = [
         DefinitionVersion(
           number: 2, id: DefinitionID(2), definition: definition, appliedAt: now, appliedBy: hostile),
@@ -173,6 +180,8 @@ import Testing
 
   static let listed = [
     ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["namespaces"], ["schedules"],
+    ["schedules", "list"], ["schedules", "pause", "com.example.running", "--reason", "x"], ["schedules", "resume", "com.example.running"],
+    ["schedules", "backfill", "com.example.running", "--stop"],
     ["status"],
     ["queue"],
     ["hosts", "*", "--state", "ready"], ["hosts", "alpha", "--history"],

@@ -44,6 +44,7 @@ extension Obstacle.Kind {
     case .transfersOutOfRoom: .transfersOutOfRoom
     case .transfersFull: .transfersFull(limit: 16)
     case .waitsForTransfers: .waitsForTransfers
+    case .schedulePaused: .schedulePaused(SchedulePause(by: "ana", since: now, reason: "the disk is full"))
     case .transfersLimited: .transfersLimited(until: now)
     case .namespaceRunning: .namespaceRunning("com.example.team", limit: 4)
     case .namespaceSlots: .namespaceSlots("com.example.team", needed: 2, used: 7, limit: 8)

@@ -22,6 +22,7 @@ struct CoreFleet {
 
   static let hosts = [HostName("a"), HostName("b")]
   private var seats: [Seat] = []
+  private let definitions: [(DefinitionID, Definition)]
   /// The coordinator that each worker is connected to.
   private var home: [HostName: Int] = [:]
   var workers: [HostName: WorkerCore] = [:]
@@ -36,6 +37,7 @@ struct CoreFleet {
   /// - Parameter stores: one for each coordinator, all on the same database.
   init(_ stores: [any HistoryStore], _ definitions: [(DefinitionID, Definition)], at now: Now) throws {
     self.now = now
+    self.definitions = definitions
     // The workers of an earlier fleet may be at the other coordinator.
     for host in try stores[0].reading({ try $0.fleet() }).hosts where stores.count > 1 {
       guard let incarnation = host.incarnation else { continue }
@@ -174,6 +176,51 @@ struct CoreFleet {
       if receipt.state == .ready { noteReady(requirementClass) }
     }
     return answer
+  }
+
+  // MARK: Schedules
+
+  mutating func pause(_ name: JobIdentifier) throws {
+    try say { try $0.pauseSchedule(of: name, by: "test", because: "because", at: $1) }
+  }
+
+  mutating func resume(_ name: JobIdentifier) throws {
+    try say { _ = try $0.resumeSchedule(of: name, at: $1) }
+  }
+
+  mutating func backfill(_ name: JobIdentifier, _ backfill: Backfill) throws {
+    let span = drawSpan()
+    let seed = TraceContext(
+      traceID: TraceID(high: span.number, low: span.number), spanID: span, isSampled: true)
+    try say { try $0.startBackfill(of: name, backfill, seed: seed, at: $1) }
+  }
+
+  mutating func stopBackfill(_ name: JobIdentifier) throws {
+    try say { _ = try $0.stopBackfill(of: name, at: $1) }
+  }
+
+  /// Says something of a schedule at one of the coordinators, which then finds out what is ready.
+  private mutating func say(_ word: (Verbs, Moment) throws -> Void) throws {
+    try seats[anySeat()].store.transaction { try word($0, now.moment) }
+    let fleet = try seats[0].store.reading { try $0.fleet() }
+    for requirementClass in fleet.readyClasses { noteReady(requirementClass) }
+    due.join(fleet.nextDue)
+  }
+
+  /// The first coordinator starts again: it has nothing but what is stored. Its workers connect again.
+  mutating func restart() throws {
+    let store = seats[0].store
+    var dispatcher = Dispatcher(leaseTerm: .seconds(1_000_000_000))
+    let fleet = try store.reading { try $0.fleet() }
+    dispatcher.restore(fleet, at: now)
+    for (id, definition) in definitions { dispatcher.learn(id, definition) }
+    seats[0].dispatcher = dispatcher
+    due = fleet.nextDue
+    for host in Self.hosts where home[host] == 0 {
+      turns += 1
+      guard case .send(.hello(let hello))? = workers[host]?.connected(at: now.instant).first else { continue }
+      try attach(hello)
+    }
   }
 
   mutating func cancel(_ selection: RequestSelection) throws {

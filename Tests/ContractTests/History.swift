@@ -19,12 +19,16 @@ struct History {
       var batches = 0
       var isRunning = false
       var startedSteady: Timestamp?
+      /// The time of the calendar for which it stands.
+      var scheduledAt: Timestamp?
+      var mark = BackfillMark.unrelated
     }
 
     var waiting: Request?
     var live: Request?
     var lastNumber = 0
     var lastFirstLaunch: Timestamp?
+    var calendar = Calendar()
   }
 
   struct Job {
@@ -39,6 +43,8 @@ struct History {
   var models: [JobIdentifier: Model] = [:]
   var use: [IdentifierPattern: DailyUse] = [:]
   private(set) var starts = 0
+  /// The launches of requests that stand for a time of the calendar.
+  var scheduledStarts = 0
   /// The identifiers to which something happened since the last check.
   private var touched: Set<JobIdentifier> = []
 
@@ -77,11 +83,13 @@ struct History {
     case 84..<88: try handler(name) { try $0.end(name, .failed("it broke")) }
     case 88..<91: try fleet.kill(draw.one(of: CoreFleet.hosts))
     case 91..<93 where fleet.hasOthers: try fleet.move(draw.one(of: CoreFleet.hosts))
+    case 91..<92: try fleet.restart()
     case 91..<96: try changeConditions()
     default: try fleet.stepWallClock(by: .seconds(draw.one(of: [-86_400, -3600, 3600, 86_400])))
     }
     try fleet.settle()
     try hear()
+    if jobs[name]?.definition.schedule != nil, draw.number(0...3) == 0 { try sayOfSchedule(name) }
   }
 
   private mutating func submit(_ name: JobIdentifier, poke: PokePriority?) throws {
@@ -102,7 +110,10 @@ struct History {
     guard case .accepted(let receipt, _, _, _) = answer else { throw violation(name, "refused: \(answer)") }
     try expect(receipt.replaced == (model.waiting != nil), name, "it replaces what waits, and nothing else")
     let isUrgent = poke != nil && (poke == .immediate || model.waiting?.poke == .immediate)
-    if model.waiting == nil { model.lastNumber += 1 }
+    if model.waiting == nil {
+      model.lastNumber += 1
+      if job.definition.schedule != nil { model.calendar.anchor = earliest?.date }
+    }
     model.waiting = Model.Request(
       number: model.waiting?.number ?? model.lastNumber,
       earliest: job.definition.kind == .continued ? nil : earliest, submittedSteady: fleet.now.steady,
@@ -113,6 +124,7 @@ struct History {
 
   private mutating func cancel(_ name: JobIdentifier) throws {
     models[name]?.waiting = nil
+    models[name]?.calendar.backfill = nil
     if models[name]?.live?.isRunning == false { models[name]?.live = nil }
     try fleet.cancel(.identifier(name))
   }
@@ -157,7 +169,9 @@ struct History {
 
   // MARK: Events of the fleet
 
-  private mutating func hear() throws {
+  mutating func hear() throws {
+    leaveOutMissedTimes()
+    defer { lookAtReady() }
     for event in fleet.takeEvents() {
       switch event {
       case .started(let assignment): try started(assignment)
@@ -179,12 +193,14 @@ struct History {
       guard let waiting = model.waiting else { throw violation(name, "nothing waits") }
       try expect(assignment.requestNumber == waiting.number, name, "the waiting request starts")
       try checkTimes(of: waiting, job.definition, model, name)
+      try checkSchedule(of: waiting, assignment, model, name)
       (model.live, model.waiting) = (waiting, nil)
       if job.definition.kind == .refresh || waiting.poke != nil { model.lastFirstLaunch = fleet.now.steady }
       if job.definition.repeatEvery != nil {
         model.lastNumber += 1
         model.waiting = Model.Request(number: model.lastNumber, submittedSteady: fleet.now.steady)
       }
+      if let schedule = job.definition.schedule { model.goOn(after: waiting, schedule, at: fleet.now) }
     }
     let batches = model.live?.batches ?? 0
     try expect(assignment.launch.number == (model.live?.launches ?? 0) + 1, name, "launches are numbered 1, 2, 3")
@@ -233,7 +249,9 @@ struct History {
       try expect(duration <= budget + .seconds(120), name, "a launch ends when its budget is spent")
     }
     models[name]?.live?.isRunning = false
-    if answer.state.isEnded { models[name]?.live = nil }
+    guard answer.state.isEnded else { return }
+    models[name]?.live = nil
+    if let schedule = definition.schedule { models[name]?.leaveOutOverlap(schedule, at: fleet.now.date) }
   }
 
   // MARK: Checks
@@ -252,6 +270,7 @@ struct History {
         try expect(live.progress.batches == wanted.batches, name, "what was committed is kept")
       }
       if let waiting { try expect(waiting.launches == 0 && waiting.state.isPending, name, "the waiting request waits") }
+      if let waiting, let wanted = model.waiting { try checkTime(of: waiting, wanted, name) }
       let last = try record(name, nil)
       if model.live == nil, model.waiting == nil, let last {
         try expect(last.state.isEnded, name, "nothing else is left: \(last.state)")
@@ -259,7 +278,7 @@ struct History {
     }
   }
 
-  private func record(_ name: JobIdentifier, _ number: Int?) throws -> RequestRecord? {
+  func record(_ name: JobIdentifier, _ number: Int?) throws -> RequestRecord? {
     try fleet.record(name, number)
   }
 
@@ -291,7 +310,7 @@ struct History {
       try hear()
       try check()
       let isDone = names.allSatisfy { name in
-        models[name]?.live == nil && (models[name]?.waiting == nil || jobs[name]?.definition.repeatEvery != nil)
+        models[name]?.live == nil && (models[name]?.waiting == nil || jobs[name]?.definition.repeats == true)
       }
       if isDone { return try cancelChains() }
       try advance(round < 100 ? .seconds(120) : .seconds(7200))
@@ -301,13 +320,14 @@ struct History {
 
   private mutating func cancelChains() throws {
     for name in names { try cancel(name) }
+    for name in names where models[name]?.calendar.isPaused == true { try fleet.resume(name) }
     touched = Set(names)
     try fleet.settle()
     try hear()
     try check()
   }
 
-  private func expect(_ condition: Bool, _ name: JobIdentifier, _ what: String) throws {
+  func expect(_ condition: Bool, _ name: JobIdentifier, _ what: String) throws {
     guard condition else { throw violation(name, what) }
   }
 

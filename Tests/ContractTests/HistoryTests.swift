@@ -44,7 +44,7 @@ import Testing
         Self.definitions, seeds: Self.definitions.map { _ in Self.trace }, at: Moment(Self.midnight(of: 19_000)))
     }
     let definitions = zip(applied, Self.definitions).map { ($0.id, $1) }
-    var starts = 0
+    var (starts, scheduled) = (0, 0)
     for index in 0..<count {
       let seed = UInt64(number * Self.batch + index)
       // Each history has its own days, so that its use of an allowance is not missing in the next history.
@@ -57,8 +57,10 @@ import Testing
         return
       }
       starts += history.starts
+      scheduled += history.scheduledStarts
     }
     #expect(starts > count * 3, "only \(starts) launches: the histories prove nothing")
+    #expect(scheduled > count / 2, "only \(scheduled) launches by the calendar: the histories prove nothing of it")
   }
 
   private static func midnight(of day: Int64) -> Timestamp { Timestamp(nanoseconds: day * 86_400_000_000_000) }
@@ -87,7 +89,16 @@ import Testing
     job("test.limited.*", .processing) { $0.dailyAllowance = .seconds(400) },
     job("test.now.*", .continued) { _ in },
     job("test.few.*", .processing) { $0.maxRunning = 2 },
+    job("test.often.*", .processing) { $0.schedule = calendar("*/20 * * * *", .once, .wait) },
+    job("test.every.*", .processing) { $0.schedule = calendar("*/30 * * * *", .all, .skip) },
+    job("test.exactly.*", .processing) { $0.schedule = calendar("0 * * * *", .skip, .wait) },
   ]
+
+  /// A schedule whose times are the multiples of a number of minutes.
+  private static func calendar(_ cron: String, _ missed: MissedRuns, _ overlap: Overlap) -> JobSchedule {
+    guard let cron = try? CronExpression(cron) else { preconditionFailure("\(cron) is no cron expression") }
+    return JobSchedule(cron: cron, missed: missed, overlap: overlap)
+  }
 
   private static func job(
     _ pattern: String, _ kind: JobKind, _ change: (inout Definition) -> Void

@@ -418,6 +418,14 @@ struct OperatorServerTests {
       "Redefine": { _ = try await $0.redefine(job, number: nil) },
       "SetSpread": { _ = try await $0.setSpread(job, number: nil, lanes: 2) },
       "SetPriority": { _ = try await $0.setPriority(job, number: nil, .utility) },
+      "PauseSchedule": { _ = try await $0.setSchedules(IdentifierPattern(job), .pause(reason: "x"), by: "") },
+      "ResumeSchedule": { _ = try await $0.setSchedules(IdentifierPattern(job), .resume, by: "") },
+      "Backfill": {
+        _ = try await $0.backfill(
+          BackfillOrder(identifier: job, from: Timestamp(nanoseconds: 0), until: Timestamp(nanoseconds: 1)), by: "",
+          isRehearsal: false)
+      },
+      "StopBackfill": { _ = try await $0.stopBackfill(of: job) },
       "Drain": { try await $0.setDraining(host, true) }, "Undrain": { try await $0.setDraining(host, false) },
       "Pause": { try await $0.setPaused(true) }, "Resume": { try await $0.setPaused(false) },
       "Evict": { _ = try await $0.setEvicted(IdentifierPattern("com.a")!, from: [], true) },
@@ -452,7 +460,10 @@ struct OperatorServerTests {
     let methods = MethodMatrix.methods.filter { Baton_V1_Access.of("baton.v1.\($0)")?.isChange == true }
       .map { String($0.split(separator: "/")[1]) }
     #expect(methods.count > 20)
-    #expect(Set(methods) == Set(Self.changes.keys).subtracting(["Undrain", "Resume", "Unevict"]).union(Self.looking))
+    #expect(
+      Set(methods)
+        == Set(Self.changes.keys).subtracting(["Undrain", "Resume", "Unevict", "PauseSchedule", "ResumeSchedule"])
+        .union(Self.looking).union(["SetSchedules"]))
     var rates = CallRates()
     rates.changes = 1000
     try await ServedFleet.serving(rates: rates) { place in

@@ -35,6 +35,7 @@ package enum MethodMatrix {
       "Operators/Logs": [.logs, .submit, .operate, .admin],
       "Operators/Submit": own, "Operators/SubmitFlow": own, "Operators/Cancel": own, "Operators/Retry": own,
       "Operators/Redefine": commanding, "Operators/SetSpread": commanding,
+      "Operators/SetSchedules": commanding, "Operators/Backfill": commanding, "Operators/StopBackfill": commanding,
       "Operators/SetPriority": commanding, "Operators/Drain": commanding,
       "Operators/Pause": commanding,
       "Operators/Evict": commanding, "Operators/SimulateLaunch": commanding,

@@ -6,7 +6,7 @@ import HTTPTypes
 extension Route {
   /// Every route. `Documentation/openapi.yaml` has the same ones.
   static let all: [Route] = [
-    fleet, definitions, requests, requestChanges, hosts, hostChanges, pokes, changes, description,
+    fleet, definitions, schedules, requests, requestChanges, hosts, hostChanges, pokes, changes, description,
   ].flatMap { $0 }
 
   /// The description of the API itself, which names nothing of the fleet.

@@ -6,19 +6,40 @@ import BatonModel
 import BatonSpec
 import BatonStore
 
+/// `baton schedules`: the jobs that come by themselves.
 struct SchedulesCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "schedules",
+    abstract: "Show the jobs that come by themselves, pause them, and make up for times that have passed.",
+    discussion: """
+      Examples:
+        baton schedules
+        baton schedules pause 'com.example.nightly.*' --reason "the disk is full"
+        baton schedules resume 'com.example.nightly.*'
+        baton schedules backfill com.example.report --from 2026-01-01 --to 2026-01-31
+      """,
+    subcommands: [
+      SchedulesListCommand.self, SchedulesPauseCommand.self, SchedulesResumeCommand.self,
+      SchedulesBackfillCommand.self,
+    ],
+    defaultSubcommand: SchedulesListCommand.self)
+}
+
+struct SchedulesListCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
     abstract: "Show the jobs that come by themselves: when next, when last, and how that went.",
     discussion: """
       These are the definitions with 'schedule' or 'repeat'. NEXT is when the next request begins, in the time zone of \
       its schedule. 'not scheduled' means that the chain has ended: it was cancelled, or its time has run out; 'baton \
-      apply FILE' begins it again. LAST is the request that was launched last.
+      apply FILE' begins it again. 'paused' says by whom, since when and why; 'backfill' says how far it has come. \
+      LAST is the request that was launched last.
 
       Examples:
-        baton schedules
+        baton schedules list
         baton schedules 'com.example.nightly.*'
         baton schedules -o jsonl | jq -r 'select(.nextAt == null).identifier'
+        baton schedules -o jsonl | jq -r 'select(.paused).identifier'
       """)
 
   @Argument(
@@ -32,6 +53,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
   /// A job that comes by itself, with its newest requests.
   private struct Scheduled: Sendable {
     var definition: Definition
+    var standing: ScheduleStanding
     /// The request that waits for its first launch; `nil` if there is none.
     var next: RequestRecord?
     /// The request that was launched last; `nil` if none was, or if it is not kept any more.
@@ -42,20 +64,22 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
     let (console, patterns) = (Console.current, patterns)
     let jobs = try await client.connect { api in
       var jobs: [Scheduled] = []
-      for report in try await api.definitions(named: patterns) where report.definition.repeats {
-        jobs.append(try await Self.scheduled(report.definition, api))
+      for report in try await api.definitions(named: patterns)
+      where report.definition.repeats || !report.standing.isUsual {
+        jobs.append(try await Self.scheduled(report, api))
       }
       return jobs
     }
     console.emit(options.output, list: jobs.map(Self.json)) { table(jobs, console) }
   }
 
-  private static func scheduled(_ definition: Definition, _ api: any OperatorAPI) async throws -> Scheduled {
+  private static func scheduled(_ report: DefinitionReport, _ api: any OperatorAPI) async throws -> Scheduled {
     let newest = try await api.page(
-      of: RequestFilter(pattern: definition.pattern, isNewestFirst: true), after: nil, limit: 3
+      of: RequestFilter(pattern: report.definition.pattern, isNewestFirst: true), after: nil, limit: 3
     ).records
     return Scheduled(
-      definition: definition, next: newest.first { $0.launches == 0 && $0.state.isPending },
+      definition: report.definition, standing: report.standing,
+      next: newest.first { $0.launches == 0 && $0.state.isPending },
       last: newest.first { $0.launches > 0 })
   }
 
@@ -74,6 +98,13 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
   }
 
   private func next(of job: Scheduled, _ now: Timestamp) -> Cell {
+    if let pause = job.standing.pause { return Cell(pause.words(at: now), .yellow) }
+    let next = nextTime(of: job, now)
+    guard let backfill = job.standing.backfill else { return next }
+    return Cell("\(backfill.words); \(next.text)", next.colour)
+  }
+
+  private func nextTime(of job: Scheduled, _ now: Timestamp) -> Cell {
     guard let next = job.next else { return Cell("not scheduled", .yellow) }
     // A request that waits for the one before has no time.
     guard next.state == .scheduled, next.eligibleAt != .distantFuture else {
@@ -88,6 +119,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
       "identifier": JSONValue(job.definition.pattern.rawValue), "when": JSONValue(job.definition.comesWhen),
       "timeZone": JSONValue(job.definition.schedule?.timeZone),
       "nextAt": JSONValue(job.next.flatMap { $0.eligibleAt == .distantFuture ? nil : $0.eligibleAt }),
+      "paused": JSONValue(job.standing.pause), "backfill": JSONValue(job.standing.backfill),
       "nextRequest": JSONValue(job.next?.number), "lastStartedAt": JSONValue(job.last?.startedAt),
       "lastRequest": JSONValue(job.last?.number), "lastOutcome": JSONValue(job.last?.outcome),
     ]

@@ -80,6 +80,10 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
       "Submitted",
       record.submittedAt.dated(from: now) + (record.principal.isEmpty ? "" : " by \(record.principal.onOneLine)")
     ),
+    (
+      "Scheduled for",
+      record.scheduledAt.map { $0.dated(from: now) + (record.isBackfill ? ", of a backfill" : "") } ?? ""
+    ),
     ("Pokes", details.pokes.isEmpty ? "" : String(details.pokes.count)),
     ("Started", record.startedAt?.dated(from: now) ?? ""),
     ("Ended", record.endedAt?.dated(from: now) ?? ""),

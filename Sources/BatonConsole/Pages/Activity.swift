@@ -126,6 +126,7 @@ enum ActivityWords {
   private static let kinds: [String: Kind] = [
     "Apply": .definition, "Remove": .definition, "Evict": .definition, "Unevict": .definition, "Submit": .request, "SubmitFlow": .request,
     "Cancel": .request, "Retry": .request, "Redefine": .request, "SetPriority": .request, "SetSpread": .request,
+    "PauseSchedule": .definition, "ResumeSchedule": .definition, "Backfill": .definition, "StopBackfill": .definition,
     "SimulateLaunch": .request, "SimulateExpiry": .request, "Drain": .host, "Undrain": .host, "ForgetHost": .host,
     "ForgetGoneHost": .host, "SimulateConditions": .host, "InviteHost": .host, "ApproveHost": .host,
     "RevokeHost": .host, "Pause": .fleet, "Resume": .fleet, "Prune": .fleet, "CancelTransfer": .fleet,

@@ -62,7 +62,15 @@ enum DefinitionPage {
       ("A batch usually takes", "\(report.usualBatch?.inWords ?? "not known yet")"),
       ("Launch time used today", report.used == nil ? "" : DefinitionWords.allowance(report)),
       ("Applied", Parts.time(report.appliedAt, now)),
+      ("Schedule", report.standing.pause.map { paused($0, now) } ?? ""),
+      (
+        "Backfill", report.standing.backfill.map { "\($0.made) of \(max($0.made, $0.total)) times, for \($0.by)" } ?? ""
+      ),
     ])
+  }
+
+  private static func paused(_ pause: SchedulePause, _ now: Timestamp) -> HTML {
+    "paused \(Parts.time(pause.since, now)) by \(pause.by): \(pause.reason)"
   }
 
   private static func evictions(_ standing: FleetStanding?, _ pattern: IdentifierPattern, _ visit: Visit) -> HTML {

@@ -13,6 +13,8 @@ extension DefinitionReport {
         if let problem { $0.problem = problem }
         if let usualBatch { $0.usualBatch = usualBatch.nanoseconds }
         if let used { $0.used = used.nanoseconds }
+        if let pause = standing.pause { $0.pause = pause.proto }
+        if let backfill = standing.backfill { $0.backfill = backfill.proto }
         $0.counts = RequestState.allCases.compactMap { state in
           counts[state].map { count in
             .with {
@@ -36,5 +38,8 @@ extension DefinitionReport {
       counts: Dictionary(counts, uniquingKeysWith: { first, _ in first }),
       usualBatch: proto.hasUsualBatch ? .nanoseconds(proto.usualBatch) : nil,
       used: proto.hasUsed ? .nanoseconds(proto.used) : nil)
+    standing = ScheduleStanding(
+      pause: proto.hasPause ? SchedulePause(proto.pause) : nil,
+      backfill: proto.hasBackfill ? Backfill(proto.backfill) : nil)
   }
 }

@@ -53,6 +53,19 @@ package protocol OperatorAPI: Sendable {
   func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord
   /// Gives a pending request another priority.
   func setPriority(_ identifier: JobIdentifier, number: Int?, _ priority: Priority) async throws -> RequestRecord
+  /// Pauses the schedules of all definitions that a pattern names and that come by themselves, or ends their pauses.
+  /// - Parameter principal: who asks for it, in the caller's own words.
+  /// - Returns: the schedules with the pauses that have begun or ended, in the order of their identifiers.
+  func setSchedules(
+    _ pattern: IdentifierPattern, _ word: ScheduleWord, by principal: String
+  ) async throws -> [ChangedSchedule]
+  /// Begins to submit requests for times of a schedule that have passed, one after the other.
+  /// - Parameter isRehearsal: if true, nothing is begun, and the answer says what would be.
+  /// - Returns: how many times there are.
+  func backfill(_ order: BackfillOrder, by principal: String, isRehearsal: Bool) async throws -> BackfillPlan
+  /// Ends a backfill.
+  /// - Returns: how far it had come.
+  func stopBackfill(of identifier: JobIdentifier) async throws -> Backfill
   /// The shards of a divided request, in their order, at most `limit`.
   /// - Parameter after: lists only shards with a higher number; `nil` begins with the first one.
   func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord]
@@ -199,6 +212,8 @@ package struct DefinitionReport: Hashable, Sendable {
   package var usualBatch: Duration?
   /// The launch time that is used of the daily allowance; nil if the definition has none.
   package var used: Duration?
+  /// Whether its schedule is paused, and which backfill of it goes on.
+  package var standing = ScheduleStanding()
 
   package init(
     definition: Definition, appliedAt: Timestamp, problem: String? = nil, counts: [RequestState: Int] = [:],

@@ -27,6 +27,8 @@ extension RequestRecord {
       $0.principal = principal
       $0.eligibleAt = eligibleAt.nanoseconds
       if let waitsBecause { $0.waitsBecause = waitsBecause.proto }
+      if let scheduledAt { $0.scheduledAt = scheduledAt.nanoseconds }
+      $0.isBackfill = isBackfill
       $0.launches = Int32(launches)
       $0.batches = Int64(progress.batches)
       $0.completedUnits = progress.completedUnits
@@ -94,6 +96,8 @@ extension RequestRecord {
         leaseUntil: Timestamp(nanoseconds: proto.hostAway.leaseUntil))
     }
     if proto.hasShards { shards = ShardSummary(proto.shards) }
+    if proto.hasScheduledAt { scheduledAt = Timestamp(nanoseconds: proto.scheduledAt) }
+    isBackfill = proto.isBackfill
     flow = proto.hasFlow ? RequestID(proto.flow) : nil
     waitsFor = try proto.waitsFor.map(AwaitedRequest.init)
   }
@@ -125,12 +129,17 @@ extension Obstacle {
       if let clearsAt { $0.until = clearsAt.nanoseconds }
       if case .number(let number) = detail { $0.number = Int64(number) }
       if case .others(let names) = detail { $0.others = names }
+      if case .pause(let pause) = detail { $0.pause = pause.proto }
     }
   }
 
   /// nil for an obstacle that this version does not know.
   init?(_ proto: Baton_V1_RequestObstacle) {
     guard let kind = Kind(rawValue: proto.code) else { return nil }
+    if kind == .schedulePaused {
+      self = .schedulePaused(SchedulePause(proto.pause))
+      return
+    }
     self.init(
       scheduling: kind, until: Timestamp(nanoseconds: proto.until), number: Int(proto.number), others: proto.others)
   }

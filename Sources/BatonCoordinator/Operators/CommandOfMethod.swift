@@ -13,6 +13,7 @@ enum CommandOfMethod {
     "SimulateConditions": "simulate conditions",
     "Standing": "status", "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch",
     "SimulateTransfer": "simulate transfer", "SubmitFlow": "submit --as-flow",
+    "SetSchedules": "schedules pause", "Backfill": "schedules backfill", "StopBackfill": "schedules backfill --stop",
     "VerifyAudit": "audit verify",
     "WaitingHosts": "host waiting", "WhoAmI": "whoami",
   ]

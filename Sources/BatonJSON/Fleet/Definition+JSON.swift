@@ -24,6 +24,7 @@ extension JSONValue {
       "requests": .object(states),
       "usualBatchMilliseconds": JSONValue(report.usualBatch.map { Int($0.nanoseconds / 1_000_000) }),
       "usedSeconds": JSONValue(report.used.map { Int($0.components.seconds) }),
+      "paused": JSONValue(report.standing.pause), "backfill": JSONValue(report.standing.backfill),
       "definition": JSONValue(DefinitionValue(definition)),
     ]
   }

@@ -24,6 +24,8 @@ extension JSONValue {
       "submittedAt": JSONValue(record.submittedAt),
       "submittedBy": JSONValue(record.principal),
       "eligibleAt": JSONValue(record.eligibleAt),
+      "scheduledTime": JSONValue(record.scheduledAt),
+      "isBackfill": .bool(record.isBackfill),
       "waitsBecause": (record.waitsBecause.map { WaitingReason($0) } ?? obstacle).map { JSONValue($0) } ?? nil,
       "launches": JSONValue(record.launches),
       "batches": JSONValue(record.committedBatches),

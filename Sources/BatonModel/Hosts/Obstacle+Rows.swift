@@ -90,6 +90,13 @@ extension Obstacle.Kind {
           "Transfers of the request have ended, and have launched it before. The delay doubles with each such launch, "
           + "and begins again after 15 minutes without one.",
         text: "its transfers have launched it often, so it waits for a while", remedy: "wait")
+    case .schedulePaused:
+      Row(
+        subject: .request,
+        meaning: "A person has paused its schedule: no request starts that the calendar has made, or `repeat`. What a "
+          + "person submits starts as ever.",
+        text: "its schedule is paused since {since} by {who}: {reason}",
+        remedy: "baton schedules resume IDENTIFIER, or start it once: baton start IDENTIFIER")
     case .namespaceRunning:
       Row(
         subject: .request,

@@ -9,8 +9,8 @@ package struct Obstacle: Hashable, Sendable {
   /// The kind of an obstacle. The raw value is its stable code in JSON and in spans.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     // Obstacles of the request itself.
-    case notBefore, rateLimited, backingOff, waitsForLiveRequest, waitsForOthers, maxRunningReached, allowanceSpent, lanesInUse
-    case waitsForTransfers, transfersLimited
+    case notBefore, rateLimited, backingOff, waitsForLiveRequest, waitsForOthers, maxRunningReached, allowanceSpent
+    case lanesInUse, waitsForTransfers, transfersLimited, schedulePaused
     case namespaceRunning, namespaceSlots, namespaceGPUs, namespaceAllowanceSpent, namespaceReserved
     // Obstacles of the fleet.
     case fleetPaused, noHosts, noHostHasGPU, storeBusy
@@ -44,6 +44,7 @@ package struct Obstacle: Hashable, Sendable {
     case others([String])
     /// The definition of the request for which quota of the namespace is saved.
     case saving(namespace: String, IdentifierPattern)
+    case pause(SchedulePause)
   }
 
   fileprivate init(_ kind: Kind, _ detail: Detail = .none) { (self.kind, self.detail) = (kind, detail) }
@@ -79,6 +80,8 @@ extension Obstacle {
   package static func transfersLimited(until date: Timestamp) -> Self { Self(.transfersLimited, .until(date)) }
 
   package static func lanesInUse(of lanes: Int) -> Self { Self(.lanesInUse, .number(lanes)) }
+
+  package static func schedulePaused(_ pause: SchedulePause) -> Self { Self(.schedulePaused, .pause(pause)) }
 
   package static let fleetPaused = Self(.fleetPaused)
   package static let noHosts = Self(.noHosts)
@@ -164,7 +167,7 @@ extension Obstacle {
     switch detail {
     case .until(let date): date
     case .reservation(_, let date), .namespace(_, let date): date
-    case .none, .number, .quota, .saving, .others, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox: nil
+    case .none, .number, .quota, .saving, .others, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox, .pause: nil
     }
   }
 
@@ -207,6 +210,7 @@ extension Obstacle.Detail {
     case .namespace(let namespace, _): ["namespace": namespace]
     case .others(let names): ["others": names.first(8)]
     case .saving(let namespace, let pattern): ["namespace": namespace, "pattern": pattern.rawValue]
+    case .pause(let pause): ["who": pause.by, "since": pause.sinceInWords, "reason": pause.reason]
     }
   }
 }

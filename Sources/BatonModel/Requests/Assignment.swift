@@ -36,6 +36,9 @@ package struct Assignment: Hashable, Sendable {
   package var madeShards = false
   /// How the transfers of the request ended: of whole groups, in the order of their indexes.
   package var transfers: [TransferEvent] = []
+  /// The time of the schedule for which the request stands, or of `repeat`; `nil` if a person, a poke or another job
+  /// has asked for it.
+  package var scheduledAt: Timestamp?
 
   package init(
     launch: LaunchKey, identifier: JobIdentifier, requestNumber: Int, definition: DefinitionID, priority: Priority,

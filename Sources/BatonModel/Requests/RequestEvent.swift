@@ -2,7 +2,8 @@
 /// in the store and in JSON. `Documentation/reference/reasons.md` is generated from the texts of this file.
 package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
-    storeWentBackwards, spreadChanged, missedTime, overlapped, followed, notFollowed
+    storeWentBackwards, spreadChanged, missedTime, overlapped, followed, notFollowed,
+    schedulePaused, scheduleResumed
 
   /// What happened, in a sentence or two of Markdown.
   package var meaning: String {
@@ -24,11 +25,14 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
       "A worker had been told of commits that the store does not have: an older backup was put in its place. The launch "
         + "was stopped, and batches that it had committed since will run again. The fleet was paused."
     case .missedTime:
-      "The time of the request passed while no coordinator ran. It got the next time of its schedule (`missed: skip`)."
+      "The time of the request passed while no coordinator ran, or while its schedule was paused. It got the next "
+        + "time of its schedule (`missed: skip`)."
     case .overlapped:
       "The request before still ran when the time came. The request got the next time of its schedule (`overlap: skip`)."
     case .followed: "The end of the request has submitted another job: `onSuccess` or `onFailure` of its definition."
     case .notFollowed: "The job that `onSuccess` or `onFailure` names could not be submitted."
+    case .schedulePaused: "An operator paused the schedule that has made the request: `baton schedules pause`."
+    case .scheduleResumed: "An operator ended the pause of its schedule: `baton schedules resume`."
     case .spreadChanged: "An operator changed how many shards may be in work at once: `baton set`."
     case .simulatedLaunch: "`baton simulate launch` started a launch, whatever the times and conditions."
     }
@@ -38,7 +42,8 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   package var detail: String {
     switch self {
     case .replaced, .poked, .pokedAtOnce: "who asked for it"
-    case .retried, .redefined, .missedTime, .overlapped: "nothing"
+    case .retried, .redefined, .missedTime, .overlapped, .scheduleResumed: "nothing"
+    case .schedulePaused: "who paused it, and why"
     case .skippedBatch: "the number of the batch"
     case .suspect: "for how long, and where"
     case .ignoredExpiry, .simulatedLaunch: "the host"

@@ -26,7 +26,16 @@ package struct JobSchedule: Hashable, Sendable, Codable {
   }
 }
 
-/// What happens to the times of a schedule that pass while no coordinator runs, or while a request of the job runs on.
+/// A time of a schedule.
+package struct ScheduledRun: Hashable, Sendable {
+  /// The time of the calendar, for which the run stands.
+  package var time: Timestamp
+  /// When it begins: the time and its jitter.
+  package var begins: Timestamp
+}
+
+/// What happens to the times of a schedule that pass while no coordinator runs, while a request of the job runs on, or
+/// while the schedule is paused.
 package enum MissedRuns: String, Hashable, Sendable, Codable, CaseIterable {
   /// One request stands for all of them, as soon as it can start.
   case once
@@ -52,13 +61,19 @@ extension JobSchedule {
   /// within 50 years.
   /// - Parameter zone: the offsets of `timeZone`.
   package func next(after time: Timestamp, of identifier: JobIdentifier, in zone: ZoneOffsets) -> Timestamp? {
+    nextRun(after: time, of: identifier, in: zone)?.begins
+  }
+
+  /// The first run after `time` that is not before `from`; `nil` if there is none until `until`, or within 50 years.
+  /// - Parameter zone: the offsets of `timeZone`.
+  package func nextRun(after time: Timestamp, of identifier: JobIdentifier, in zone: ZoneOffsets) -> ScheduledRun? {
     let times = CalendarTimes(cron, in: zone, excluding: Set(exclude))
     // A run whose jitter has not passed yet is still to come.
     var begin = max(time, from.map { $0 + .nanoseconds(-1) } ?? time) + (.zero - jitter)
     while let nominal = times.next(after: begin) {
       if let until, nominal > until { return nil }
       let run = nominal + Jitter.delay(of: identifier.rawValue, at: nominal, atMost: jitter)
-      if run > time, from.map({ nominal >= $0 }) ?? true { return run }
+      if run > time, from.map({ nominal >= $0 }) ?? true { return ScheduledRun(time: nominal, begins: run) }
       begin = nominal
     }
     return nil

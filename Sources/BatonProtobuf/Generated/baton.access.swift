@@ -38,6 +38,9 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Redefine": .operate
     case "baton.v1.Operators/SetSpread": .operate
     case "baton.v1.Operators/SetPriority": .operate
+    case "baton.v1.Operators/SetSchedules": .operate
+    case "baton.v1.Operators/Backfill": .operate
+    case "baton.v1.Operators/StopBackfill": .operate
     case "baton.v1.Operators/Definitions": .read
     case "baton.v1.Operators/RequestDefinition": .read
     case "baton.v1.Operators/Shards": .read

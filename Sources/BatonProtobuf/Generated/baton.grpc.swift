@@ -1708,6 +1708,45 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "SetSchedules" metadata.
+        package enum SetSchedules: Sendable {
+            /// Request type for "SetSchedules".
+            package typealias Input = Baton_V1_SetSchedulesRequest
+            /// Response type for "SetSchedules".
+            package typealias Output = Baton_V1_SetSchedulesReply
+            /// Descriptor for "SetSchedules".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SetSchedules",
+                type: .unary
+            )
+        }
+        /// Namespace for "Backfill" metadata.
+        package enum Backfill: Sendable {
+            /// Request type for "Backfill".
+            package typealias Input = Baton_V1_BackfillRequest
+            /// Response type for "Backfill".
+            package typealias Output = Baton_V1_BackfillReply
+            /// Descriptor for "Backfill".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Backfill",
+                type: .unary
+            )
+        }
+        /// Namespace for "StopBackfill" metadata.
+        package enum StopBackfill: Sendable {
+            /// Request type for "StopBackfill".
+            package typealias Input = Baton_V1_StopBackfillRequest
+            /// Response type for "StopBackfill".
+            package typealias Output = Baton_V1_BackfillState
+            /// Descriptor for "StopBackfill".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "StopBackfill",
+                type: .unary
+            )
+        }
         /// Namespace for "Definitions" metadata.
         package enum Definitions: Sendable {
             /// Request type for "Definitions".
@@ -2140,6 +2179,9 @@ package enum Baton_V1_Operators: Sendable {
             Redefine.descriptor,
             SetSpread.descriptor,
             SetPriority.descriptor,
+            SetSchedules.descriptor,
+            Backfill.descriptor,
+            StopBackfill.descriptor,
             Definitions.descriptor,
             RequestDefinition.descriptor,
             Shards.descriptor,
@@ -2632,6 +2674,60 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_SetPriorityRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetSchedules" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Pauses the schedules of definitions, or ends their pauses.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SetSchedulesRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_SetSchedulesReply` messages.
+        func setSchedules(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SetSchedulesRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SetSchedulesReply>
+
+        /// Handle the "Backfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to submit requests for times of a schedule that have passed, or says how many times there are.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_BackfillRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_BackfillReply` messages.
+        func backfill(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_BackfillRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackfillReply>
+
+        /// Handle the "StopBackfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a backfill.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_StopBackfillRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_BackfillState` messages.
+        func stopBackfill(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_StopBackfillRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackfillState>
 
         /// Handle the "Definitions" method.
         ///
@@ -3631,6 +3727,60 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_SetPriorityRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetSchedules" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Pauses the schedules of definitions, or ends their pauses.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetSchedulesRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_SetSchedulesReply` message.
+        func setSchedules(
+            request: GRPCCore.ServerRequest<Baton_V1_SetSchedulesRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_SetSchedulesReply>
+
+        /// Handle the "Backfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to submit requests for times of a schedule that have passed, or says how many times there are.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BackfillRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_BackfillReply` message.
+        func backfill(
+            request: GRPCCore.ServerRequest<Baton_V1_BackfillRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_BackfillReply>
+
+        /// Handle the "StopBackfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a backfill.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_StopBackfillRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_BackfillState` message.
+        func stopBackfill(
+            request: GRPCCore.ServerRequest<Baton_V1_StopBackfillRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_BackfillState>
 
         /// Handle the "Definitions" method.
         ///
@@ -4635,6 +4785,60 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ShowReply
 
+        /// Handle the "SetSchedules" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Pauses the schedules of definitions, or ends their pauses.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SetSchedulesRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_SetSchedulesReply` to respond with.
+        func setSchedules(
+            request: Baton_V1_SetSchedulesRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_SetSchedulesReply
+
+        /// Handle the "Backfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to submit requests for times of a schedule that have passed, or says how many times there are.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_BackfillRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_BackfillReply` to respond with.
+        func backfill(
+            request: Baton_V1_BackfillRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_BackfillReply
+
+        /// Handle the "StopBackfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a backfill.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_StopBackfillRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_BackfillState` to respond with.
+        func stopBackfill(
+            request: Baton_V1_StopBackfillRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_BackfillState
+
         /// Handle the "Definitions" method.
         ///
         /// > Source IDL Documentation:
@@ -5497,6 +5701,39 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SetSchedules.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SetSchedulesRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetSchedulesReply>(),
+            handler: { request, context in
+                try await self.setSchedules(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Backfill.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BackfillRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BackfillReply>(),
+            handler: { request, context in
+                try await self.backfill(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.StopBackfill.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_StopBackfillRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BackfillState>(),
+            handler: { request, context in
+                try await self.stopBackfill(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Definitions.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_DefinitionsRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_DefinitionsReply>(),
@@ -6134,6 +6371,39 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
         let response = try await self.setPriority(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func setSchedules(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SetSchedulesRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SetSchedulesReply> {
+        let response = try await self.setSchedules(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func backfill(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_BackfillRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackfillReply> {
+        let response = try await self.backfill(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func stopBackfill(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_StopBackfillRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackfillState> {
+        let response = try await self.stopBackfill(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -6853,6 +7123,45 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
         return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
             message: try await self.setPriority(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func setSchedules(
+        request: GRPCCore.ServerRequest<Baton_V1_SetSchedulesRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_SetSchedulesReply> {
+        return GRPCCore.ServerResponse<Baton_V1_SetSchedulesReply>(
+            message: try await self.setSchedules(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func backfill(
+        request: GRPCCore.ServerRequest<Baton_V1_BackfillRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_BackfillReply> {
+        return GRPCCore.ServerResponse<Baton_V1_BackfillReply>(
+            message: try await self.backfill(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func stopBackfill(
+        request: GRPCCore.ServerRequest<Baton_V1_StopBackfillRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_BackfillState> {
+        return GRPCCore.ServerResponse<Baton_V1_BackfillState>(
+            message: try await self.stopBackfill(
                 request: request.message,
                 context: context
             ),
@@ -7858,6 +8167,75 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SetSchedules" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Pauses the schedules of definitions, or ends their pauses.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetSchedulesRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetSchedulesRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SetSchedulesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func setSchedules<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetSchedulesRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetSchedulesRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SetSchedulesReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetSchedulesReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Backfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to submit requests for times of a schedule that have passed, or says how many times there are.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BackfillRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_BackfillRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BackfillReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func backfill<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_BackfillRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_BackfillRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BackfillReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "StopBackfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a backfill.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_StopBackfillRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_StopBackfillRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BackfillState` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func stopBackfill<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_StopBackfillRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_StopBackfillRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BackfillState>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillState>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Definitions" method.
@@ -9435,6 +9813,108 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.SetPriority.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SetSchedules" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Pauses the schedules of definitions, or ends their pauses.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetSchedulesRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetSchedulesRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SetSchedulesReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func setSchedules<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetSchedulesRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetSchedulesRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SetSchedulesReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetSchedulesReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SetSchedules.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Backfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to submit requests for times of a schedule that have passed, or says how many times there are.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BackfillRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_BackfillRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BackfillReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func backfill<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_BackfillRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_BackfillRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BackfillReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Backfill.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "StopBackfill" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Ends a backfill.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_StopBackfillRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_StopBackfillRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BackfillState` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func stopBackfill<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_StopBackfillRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_StopBackfillRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BackfillState>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillState>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.StopBackfill.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -11206,6 +11686,93 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "SetSchedules" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Pauses the schedules of definitions, or ends their pauses.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SetSchedulesRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setSchedules<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SetSchedulesRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetSchedulesReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.setSchedules(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetSchedulesRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SetSchedulesReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Backfill" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Begins to submit requests for times of a schedule that have passed, or says how many times there are.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_BackfillRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func backfill<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_BackfillRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.backfill(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BackfillRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BackfillReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "StopBackfill" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Ends a backfill.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_StopBackfillRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func stopBackfill<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_StopBackfillRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillState>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.stopBackfill(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_StopBackfillRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BackfillState>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "Definitions" method.
     ///
     /// > Source IDL Documentation:
@@ -12916,6 +13483,105 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.setPriority(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SetSchedules" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Pauses the schedules of definitions, or ends their pauses.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setSchedules<Result>(
+        _ message: Baton_V1_SetSchedulesRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetSchedulesReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SetSchedulesRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.setSchedules(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Backfill" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Begins to submit requests for times of a schedule that have passed, or says how many times there are.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func backfill<Result>(
+        _ message: Baton_V1_BackfillRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_BackfillRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.backfill(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "StopBackfill" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Ends a backfill.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func stopBackfill<Result>(
+        _ message: Baton_V1_StopBackfillRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_BackfillState>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_StopBackfillRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.stopBackfill(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -1900,6 +1900,16 @@ package nonisolated struct Baton_V1_Assignment: @unchecked Sendable {
     set {_uniqueStorage()._transfers = newValue}
   }
 
+  /// The time of the schedule for which the request stands, in nanoseconds since 1970.
+  package var scheduledAt: Int64 {
+    get {_storage._scheduledAt ?? 0}
+    set {_uniqueStorage()._scheduledAt = newValue}
+  }
+  /// Returns true if `scheduledAt` has been explicitly set.
+  package var hasScheduledAt: Bool {_storage._scheduledAt != nil}
+  /// Clears the value of `scheduledAt`. Subsequent reads from it will return its default value.
+  package mutating func clearScheduledAt() {_uniqueStorage()._scheduledAt = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2156,6 +2166,26 @@ package nonisolated struct Baton_V1_DefinitionsReply: Sendable {
     /// Clears the value of `used`. Subsequent reads from it will return its default value.
     package mutating func clearUsed() {self._used = nil}
 
+    /// Why the schedule is paused; set while it is.
+    package var pause: Baton_V1_SchedulePause {
+      get {_pause ?? Baton_V1_SchedulePause()}
+      set {_pause = newValue}
+    }
+    /// Returns true if `pause` has been explicitly set.
+    package var hasPause: Bool {self._pause != nil}
+    /// Clears the value of `pause`. Subsequent reads from it will return its default value.
+    package mutating func clearPause() {self._pause = nil}
+
+    /// The backfill that goes on; set while one does.
+    package var backfill: Baton_V1_BackfillState {
+      get {_backfill ?? Baton_V1_BackfillState()}
+      set {_backfill = newValue}
+    }
+    /// Returns true if `backfill` has been explicitly set.
+    package var hasBackfill: Bool {self._backfill != nil}
+    /// Clears the value of `backfill`. Subsequent reads from it will return its default value.
+    package mutating func clearBackfill() {self._backfill = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
@@ -2163,6 +2193,8 @@ package nonisolated struct Baton_V1_DefinitionsReply: Sendable {
     fileprivate var _problem: String? = nil
     fileprivate var _usualBatch: Int64? = nil
     fileprivate var _used: Int64? = nil
+    fileprivate var _pause: Baton_V1_SchedulePause? = nil
+    fileprivate var _backfill: Baton_V1_BackfillState? = nil
   }
 
   package nonisolated struct Count: Sendable {
@@ -2180,6 +2212,167 @@ package nonisolated struct Baton_V1_DefinitionsReply: Sendable {
   }
 
   package init() {}
+}
+
+/// A schedule that is paused.
+package nonisolated struct Baton_V1_SchedulePause: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var by: String = String()
+
+  package var since: Int64 = 0
+
+  package var reason: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_SetSchedulesRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The definitions, each of which comes by itself.
+  package var pattern: String = String()
+
+  package var isPaused: Bool = false
+
+  /// Why they are paused; not empty, and at most 500 bytes.
+  package var reason: String = String()
+
+  /// Who asks for it, in the caller's own words.
+  package var principal: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_SetSchedulesReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var schedules: [Baton_V1_SetSchedulesReply.Schedule] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Schedule: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var identifier: String = String()
+
+    /// The pause that has begun or ended.
+    package var pause: Baton_V1_SchedulePause {
+      get {_pause ?? Baton_V1_SchedulePause()}
+      set {_pause = newValue}
+    }
+    /// Returns true if `pause` has been explicitly set.
+    package var hasPause: Bool {self._pause != nil}
+    /// Clears the value of `pause`. Subsequent reads from it will return its default value.
+    package mutating func clearPause() {self._pause = nil}
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+
+    fileprivate var _pause: Baton_V1_SchedulePause? = nil
+  }
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_BackfillRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  /// The times from this one on, in nanoseconds since 1970.
+  package var from: Int64 = 0
+
+  /// The times before this one, in nanoseconds since 1970. Times that are still to come are left out.
+  package var until: Int64 = 0
+
+  package var principal: String = String()
+
+  /// Nothing is begun: the answer says what would be.
+  package var isRehearsal: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_BackfillReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var count: Int64 = 0
+
+  /// The first and the last time, in nanoseconds since 1970.
+  package var first: Int64 = 0
+
+  package var last: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_StopBackfillRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// How far a backfill has come.
+package nonisolated struct Baton_V1_BackfillState: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var by: String = String()
+
+  package var startedAt: Int64 = 0
+
+  package var from: Int64 = 0
+
+  package var until: Int64 = 0
+
+  /// The last time whose request was launched.
+  package var after: Int64 {
+    get {_after ?? 0}
+    set {_after = newValue}
+  }
+  /// Returns true if `after` has been explicitly set.
+  package var hasAfter: Bool {self._after != nil}
+  /// Clears the value of `after`. Subsequent reads from it will return its default value.
+  package mutating func clearAfter() {self._after = nil}
+
+  package var made: Int64 = 0
+
+  package var total: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _after: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_RequestDefinitionReply: Sendable {
@@ -2697,6 +2890,22 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `hostAway`. Subsequent reads from it will return its default value.
   package mutating func clearHostAway() {_uniqueStorage()._hostAway = nil}
 
+  /// The time of the schedule for which the request stands, in nanoseconds since 1970.
+  package var scheduledAt: Int64 {
+    get {_storage._scheduledAt ?? 0}
+    set {_uniqueStorage()._scheduledAt = newValue}
+  }
+  /// Returns true if `scheduledAt` has been explicitly set.
+  package var hasScheduledAt: Bool {_storage._scheduledAt != nil}
+  /// Clears the value of `scheduledAt`. Subsequent reads from it will return its default value.
+  package mutating func clearScheduledAt() {_uniqueStorage()._scheduledAt = nil}
+
+  /// Whether it stands for a time of a backfill.
+  package var isBackfill: Bool {
+    get {_storage._isBackfill}
+    set {_uniqueStorage()._isBackfill = newValue}
+  }
+
   /// The number of the flow in which the request was submitted; not set if it was submitted alone.
   package var flow: Int64 {
     get {_storage._flow ?? 0}
@@ -3081,9 +3290,21 @@ package nonisolated struct Baton_V1_RequestObstacle: Sendable {
   /// The requests that have to end first, as people name them.
   package var others: [String] = []
 
+  /// Of a paused schedule.
+  package var pause: Baton_V1_SchedulePause {
+    get {_pause ?? Baton_V1_SchedulePause()}
+    set {_pause = newValue}
+  }
+  /// Returns true if `pause` has been explicitly set.
+  package var hasPause: Bool {self._pause != nil}
+  /// Clears the value of `pause`. Subsequent reads from it will return its default value.
+  package mutating func clearPause() {self._pause = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _pause: Baton_V1_SchedulePause? = nil
 }
 
 package nonisolated struct Baton_V1_Launch: Sendable {
@@ -8074,7 +8295,7 @@ nonisolated extension Baton_V1_DefinitionMessage: SwiftProtobuf.Message, SwiftPr
 
 nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Assignment"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0\u{2}\u{15}shard\0\u{1}transfers\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0\u{2}\u{15}shard\0\u{1}transfers\0\u{3}scheduled_at\0")
 
   fileprivate class _StorageClass {
     var _launch: Baton_V1_LaunchKey? = nil
@@ -8098,6 +8319,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
     var _isSimulated: Bool = false
     var _shard: Baton_V1_Shard? = nil
     var _transfers: [Data] = []
+    var _scheduledAt: Int64? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -8129,6 +8351,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       _isSimulated = source._isSimulated
       _shard = source._shard
       _transfers = source._transfers
+      _scheduledAt = source._scheduledAt
     }
   }
 
@@ -8168,6 +8391,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         case 19: try { try decoder.decodeSingularBoolField(value: &_storage._isSimulated) }()
         case 40: try { try decoder.decodeSingularMessageField(value: &_storage._shard) }()
         case 41: try { try decoder.decodeRepeatedBytesField(value: &_storage._transfers) }()
+        case 42: try { try decoder.decodeSingularInt64Field(value: &_storage._scheduledAt) }()
         default: break
         }
       }
@@ -8243,6 +8467,9 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       if !_storage._transfers.isEmpty {
         try visitor.visitRepeatedBytesField(value: _storage._transfers, fieldNumber: 41)
       }
+      try { if let v = _storage._scheduledAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 42)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -8273,6 +8500,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         if _storage._isSimulated != rhs_storage._isSimulated {return false}
         if _storage._shard != rhs_storage._shard {return false}
         if _storage._transfers != rhs_storage._transfers {return false}
+        if _storage._scheduledAt != rhs_storage._scheduledAt {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -8717,7 +8945,7 @@ nonisolated extension Baton_V1_DefinitionsReply: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_DefinitionsReply.protoMessageName + ".Applied"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}json\0\u{3}applied_at\0\u{1}problem\0\u{1}counts\0\u{3}usual_batch\0\u{1}used\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}json\0\u{3}applied_at\0\u{1}problem\0\u{1}counts\0\u{3}usual_batch\0\u{1}used\0\u{1}pause\0\u{1}backfill\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -8731,6 +8959,8 @@ nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, 
       case 4: try { try decoder.decodeRepeatedMessageField(value: &self.counts) }()
       case 5: try { try decoder.decodeSingularInt64Field(value: &self._usualBatch) }()
       case 6: try { try decoder.decodeSingularInt64Field(value: &self._used) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._pause) }()
+      case 8: try { try decoder.decodeSingularMessageField(value: &self._backfill) }()
       default: break
       }
     }
@@ -8759,6 +8989,12 @@ nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, 
     try { if let v = self._used {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
     } }()
+    try { if let v = self._pause {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._backfill {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -8769,6 +9005,8 @@ nonisolated extension Baton_V1_DefinitionsReply.Applied: SwiftProtobuf.Message, 
     if lhs.counts != rhs.counts {return false}
     if lhs._usualBatch != rhs._usualBatch {return false}
     if lhs._used != rhs._used {return false}
+    if lhs._pause != rhs._pause {return false}
+    if lhs._backfill != rhs._backfill {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -8804,6 +9042,344 @@ nonisolated extension Baton_V1_DefinitionsReply.Count: SwiftProtobuf.Message, Sw
   package static func ==(lhs: Baton_V1_DefinitionsReply.Count, rhs: Baton_V1_DefinitionsReply.Count) -> Bool {
     if lhs.state != rhs.state {return false}
     if lhs.count != rhs.count {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SchedulePause: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SchedulePause"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}by\0\u{1}since\0\u{1}reason\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.by) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.since) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.reason) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.by.isEmpty {
+      try visitor.visitSingularStringField(value: self.by, fieldNumber: 1)
+    }
+    if self.since != 0 {
+      try visitor.visitSingularInt64Field(value: self.since, fieldNumber: 2)
+    }
+    if !self.reason.isEmpty {
+      try visitor.visitSingularStringField(value: self.reason, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SchedulePause, rhs: Baton_V1_SchedulePause) -> Bool {
+    if lhs.by != rhs.by {return false}
+    if lhs.since != rhs.since {return false}
+    if lhs.reason != rhs.reason {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SetSchedulesRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetSchedulesRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{3}is_paused\0\u{1}reason\0\u{1}principal\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.pattern) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.isPaused) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.reason) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.principal) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.pattern.isEmpty {
+      try visitor.visitSingularStringField(value: self.pattern, fieldNumber: 1)
+    }
+    if self.isPaused != false {
+      try visitor.visitSingularBoolField(value: self.isPaused, fieldNumber: 2)
+    }
+    if !self.reason.isEmpty {
+      try visitor.visitSingularStringField(value: self.reason, fieldNumber: 3)
+    }
+    if !self.principal.isEmpty {
+      try visitor.visitSingularStringField(value: self.principal, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SetSchedulesRequest, rhs: Baton_V1_SetSchedulesRequest) -> Bool {
+    if lhs.pattern != rhs.pattern {return false}
+    if lhs.isPaused != rhs.isPaused {return false}
+    if lhs.reason != rhs.reason {return false}
+    if lhs.principal != rhs.principal {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SetSchedulesReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetSchedulesReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}schedules\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.schedules) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.schedules.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.schedules, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SetSchedulesReply, rhs: Baton_V1_SetSchedulesReply) -> Bool {
+    if lhs.schedules != rhs.schedules {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SetSchedulesReply.Schedule: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Baton_V1_SetSchedulesReply.protoMessageName + ".Schedule"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}pause\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._pause) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try { if let v = self._pause {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SetSchedulesReply.Schedule, rhs: Baton_V1_SetSchedulesReply.Schedule) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._pause != rhs._pause {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BackfillRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BackfillRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}from\0\u{1}until\0\u{1}principal\0\u{3}is_rehearsal\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.from) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.until) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.principal) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.isRehearsal) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    if self.from != 0 {
+      try visitor.visitSingularInt64Field(value: self.from, fieldNumber: 2)
+    }
+    if self.until != 0 {
+      try visitor.visitSingularInt64Field(value: self.until, fieldNumber: 3)
+    }
+    if !self.principal.isEmpty {
+      try visitor.visitSingularStringField(value: self.principal, fieldNumber: 4)
+    }
+    if self.isRehearsal != false {
+      try visitor.visitSingularBoolField(value: self.isRehearsal, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BackfillRequest, rhs: Baton_V1_BackfillRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.from != rhs.from {return false}
+    if lhs.until != rhs.until {return false}
+    if lhs.principal != rhs.principal {return false}
+    if lhs.isRehearsal != rhs.isRehearsal {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BackfillReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BackfillReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}count\0\u{1}first\0\u{1}last\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.count) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.first) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.last) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.count != 0 {
+      try visitor.visitSingularInt64Field(value: self.count, fieldNumber: 1)
+    }
+    if self.first != 0 {
+      try visitor.visitSingularInt64Field(value: self.first, fieldNumber: 2)
+    }
+    if self.last != 0 {
+      try visitor.visitSingularInt64Field(value: self.last, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BackfillReply, rhs: Baton_V1_BackfillReply) -> Bool {
+    if lhs.count != rhs.count {return false}
+    if lhs.first != rhs.first {return false}
+    if lhs.last != rhs.last {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_StopBackfillRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".StopBackfillRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_StopBackfillRequest, rhs: Baton_V1_StopBackfillRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BackfillState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BackfillState"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}by\0\u{3}started_at\0\u{1}from\0\u{1}until\0\u{1}after\0\u{1}made\0\u{1}total\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.by) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.startedAt) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.from) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.until) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._after) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.made) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self.total) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.by.isEmpty {
+      try visitor.visitSingularStringField(value: self.by, fieldNumber: 1)
+    }
+    if self.startedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.startedAt, fieldNumber: 2)
+    }
+    if self.from != 0 {
+      try visitor.visitSingularInt64Field(value: self.from, fieldNumber: 3)
+    }
+    if self.until != 0 {
+      try visitor.visitSingularInt64Field(value: self.until, fieldNumber: 4)
+    }
+    try { if let v = self._after {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
+    if self.made != 0 {
+      try visitor.visitSingularInt64Field(value: self.made, fieldNumber: 6)
+    }
+    if self.total != 0 {
+      try visitor.visitSingularInt64Field(value: self.total, fieldNumber: 7)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BackfillState, rhs: Baton_V1_BackfillState) -> Bool {
+    if lhs.by != rhs.by {return false}
+    if lhs.startedAt != rhs.startedAt {return false}
+    if lhs.from != rhs.from {return false}
+    if lhs.until != rhs.until {return false}
+    if lhs._after != rhs._after {return false}
+    if lhs.made != rhs.made {return false}
+    if lhs.total != rhs.total {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -9206,7 +9782,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0\u{3}skipped_shards\0\u{3}host_away\0\u{1}flow\0\u{3}waits_for\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0\u{3}skipped_shards\0\u{3}host_away\0\u{1}flow\0\u{3}waits_for\0\u{3}scheduled_at\0\u{3}is_backfill\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -9247,6 +9823,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _shards: Baton_V1_ShardSummary? = nil
     var _skippedShards: [Int32] = []
     var _hostAway: Baton_V1_HostAway? = nil
+    var _scheduledAt: Int64? = nil
+    var _isBackfill: Bool = false
     var _flow: Int64? = nil
     var _waitsFor: [Baton_V1_AwaitedRequest] = []
 
@@ -9297,6 +9875,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _shards = source._shards
       _skippedShards = source._skippedShards
       _hostAway = source._hostAway
+      _scheduledAt = source._scheduledAt
+      _isBackfill = source._isBackfill
       _flow = source._flow
       _waitsFor = source._waitsFor
     }
@@ -9357,6 +9937,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 63: try { try decoder.decodeSingularMessageField(value: &_storage._hostAway) }()
         case 64: try { try decoder.decodeSingularInt64Field(value: &_storage._flow) }()
         case 65: try { try decoder.decodeRepeatedMessageField(value: &_storage._waitsFor) }()
+        case 66: try { try decoder.decodeSingularInt64Field(value: &_storage._scheduledAt) }()
+        case 67: try { try decoder.decodeSingularBoolField(value: &_storage._isBackfill) }()
         default: break
         }
       }
@@ -9489,6 +10071,12 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       if !_storage._waitsFor.isEmpty {
         try visitor.visitRepeatedMessageField(value: _storage._waitsFor, fieldNumber: 65)
       }
+      try { if let v = _storage._scheduledAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 66)
+      } }()
+      if _storage._isBackfill != false {
+        try visitor.visitSingularBoolField(value: _storage._isBackfill, fieldNumber: 67)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -9536,6 +10124,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._shards != rhs_storage._shards {return false}
         if _storage._skippedShards != rhs_storage._skippedShards {return false}
         if _storage._hostAway != rhs_storage._hostAway {return false}
+        if _storage._scheduledAt != rhs_storage._scheduledAt {return false}
+        if _storage._isBackfill != rhs_storage._isBackfill {return false}
         if _storage._flow != rhs_storage._flow {return false}
         if _storage._waitsFor != rhs_storage._waitsFor {return false}
         return true
@@ -10118,7 +10708,7 @@ nonisolated extension Baton_V1_SetPriorityRequest: SwiftProtobuf.Message, SwiftP
 
 nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RequestObstacle"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0\u{1}others\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0\u{1}others\0\u{1}pause\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10130,12 +10720,17 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.until) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
       case 4: try { try decoder.decodeRepeatedStringField(value: &self.others) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._pause) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.code.isEmpty {
       try visitor.visitSingularStringField(value: self.code, fieldNumber: 1)
     }
@@ -10148,6 +10743,9 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
     if !self.others.isEmpty {
       try visitor.visitRepeatedStringField(value: self.others, fieldNumber: 4)
     }
+    try { if let v = self._pause {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -10156,6 +10754,7 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
     if lhs.until != rhs.until {return false}
     if lhs.number != rhs.number {return false}
     if lhs.others != rhs.others {return false}
+    if lhs._pause != rhs._pause {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -286,6 +286,33 @@ enum PostgresSchema {
       END $$
       """,
     ],
+    // Paused schedules and backfills. A coordinator of an earlier version goes on with the times of a paused schedule,
+    // and ends a backfill's row of requests.
+    [
+      """
+      ALTER TABLE identifier
+        ADD COLUMN IF NOT EXISTS paused_at bigint,
+        ADD COLUMN IF NOT EXISTS paused_by text COLLATE "C" CHECK ((paused_by IS NULL) = (paused_at IS NULL)),
+        ADD COLUMN IF NOT EXISTS paused_because text COLLATE "C"
+          CHECK ((paused_because IS NULL) = (paused_at IS NULL)),
+        ADD COLUMN IF NOT EXISTS backfill text COLLATE "C"
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS identifier_standing ON identifier (id)
+        WHERE paused_at IS NOT NULL OR backfill IS NOT NULL
+      """,
+      """
+      ALTER TABLE request
+        ADD COLUMN IF NOT EXISTS scheduled_at bigint,
+        ADD COLUMN IF NOT EXISTS backfill bigint NOT NULL DEFAULT 0 CHECK (backfill BETWEEN 0 AND 2)
+      """,
+      """
+      UPDATE request SET scheduled_at = earliest_at FROM identifier i
+      WHERE request.launches = 0 AND request.state <= 1 AND request.head IS NULL AND request.poke IS NULL
+        AND request.scheduled_at IS NULL AND i.id = request.identifier AND i.anchor_at = request.earliest_at
+        AND i.anchor_is_dated = request.is_dated
+      """,
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

@@ -38,15 +38,17 @@ extension Priority {
 /// Why a request is scheduled rather than ready. The raw values are part of the schema: never change one.
 enum Cause: Int {
   case notBefore = 0
+  /// Without a time at which it ends: the schedule that has made the request is paused.
   case rateLimited = 1
   case backingOff = 2
   case waitsForLiveRequest = 3
 
   /// The obstacle that `baton explain` shows for this cause.
-  func obstacle(until: Timestamp, liveNumber: Int) -> Obstacle {
+  /// - Parameter pause: why the schedule that has made the request is paused; `nil` if it is not.
+  func obstacle(until: Timestamp, liveNumber: Int, pause: SchedulePause? = nil) -> Obstacle {
     switch self {
     case .notBefore: .notBefore(until)
-    case .rateLimited: .rateLimited(until: until)
+    case .rateLimited: pause.map { .schedulePaused($0) } ?? .rateLimited(until: until)
     case .backingOff: until == .distantFuture ? .waitsForTransfers : .backingOff(until: until)
     case .waitsForLiveRequest: .waitsForLiveRequest(number: liveNumber)
     }

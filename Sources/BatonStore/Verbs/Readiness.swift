@@ -49,9 +49,13 @@ struct Readiness: Hashable {
   ///   - isHeld: whether another request has to end first: an earlier one of the identifier, or one of the same flow.
   ///   - overlap: what the schedule says of a time that comes before that end. With `replace` it is noticed when the
   ///     time comes.
+  ///   - isPaused: whether the schedule that has made the request is paused.
   static func firstLaunch(
-    earliest: Earliest, spacedUntil: Timestamp?, isHeld: Bool, overlap: Overlap = .wait, at now: Moment
+    earliest: Earliest, spacedUntil: Timestamp?, isHeld: Bool, overlap: Overlap = .wait,
+    isPaused: Bool = false, at now: Moment
   ) -> Readiness {
+    // Only the end of the pause lets the request go on, so nothing else is looked at.
+    if isPaused { return Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .rateLimited) }
     if isHeld, overlap != .replace || earliest.hasCome(at: now) {
       return Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .waitsForLiveRequest)
     }

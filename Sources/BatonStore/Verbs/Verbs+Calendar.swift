@@ -7,7 +7,7 @@ internal import BatonModel
 extension JobSchedule {
   /// The begin of the next request after a request of the chain; `nil` if the schedule has ended.
   /// - Parameter anchor: when the last request of the chain begins; `nil` if there is no chain.
-  func next(after anchor: Earliest?, for identifier: JobIdentifier, at now: Moment) -> Earliest? {
+  func next(after anchor: Earliest?, for identifier: JobIdentifier, at now: Moment) -> NextOfChain? {
     // With `all`, times that have passed come one after the other. A person may have asked for the request before its
     // time came: then that time is still to come.
     guard missed == .all, let anchor, anchor.isDated, anchor.hasCome(at: now) else {
@@ -17,14 +17,26 @@ extension JobSchedule {
   }
 
   /// The first time from now on; `nil` if there is none.
-  func first(for identifier: JobIdentifier, at now: Moment) -> Earliest? { next(after: now.date, for: identifier) }
-
-  private func next(after time: Timestamp, for identifier: JobIdentifier) -> Earliest? {
-    // A coordinator knows the zones of the definitions that it has accepted. A store that moves to a machine that does
-    // not know them any more keeps its chains, by the clock of UTC.
-    let zone = ZoneOffsets.named(timeZone) ?? .utc
-    return next(after: time, of: identifier, in: zone).map { Earliest(at: $0, isDated: true) }
+  func first(for identifier: JobIdentifier, at now: Moment) -> NextOfChain? {
+    next(after: now.date, for: identifier)
   }
+
+  /// The run of the calendar that begins at this time, which was computed before.
+  func run(at begin: Earliest, of identifier: JobIdentifier) -> NextOfChain {
+    if let run = next(after: begin.at + .nanoseconds(-1), for: identifier), run.earliest == begin { return run }
+    // It was computed by an earlier text of the schedule.
+    return NextOfChain(earliest: begin, scheduledAt: begin.at)
+  }
+
+  private func next(after time: Timestamp, for identifier: JobIdentifier) -> NextOfChain? {
+    nextRun(after: time, of: identifier, in: zone).map {
+      NextOfChain(earliest: Earliest(at: $0.begins, isDated: true), scheduledAt: $0.time)
+    }
+  }
+
+  /// The offsets of the time zone. A coordinator knows the zones of the definitions that it has accepted. A store that
+  /// moves to a machine that does not know them any more keeps its chains, by the clock of UTC.
+  var zone: ZoneOffsets { ZoneOffsets.named(timeZone) ?? .utc }
 
   /// The time after which a request that could not become ready counts as missed (`missed: skip`).
   static let patience = Duration.seconds(60)
@@ -50,7 +62,7 @@ extension Verbs {
       try moveOn(waiting, by: schedule, because: .missedTime, at: now)
       return .moved
     }
-    if schedule.overlap == .replace, waiting.hasLiveRequest,
+    if schedule.overlap == .replace, waiting.hasLiveRequest, waiting.mark != .follows,
       let live = try prepare(.liveBeside).first(waiting.id, row: { RequestID($0.int64(0)) })
     {
       stopped += try cancel(.request(live), by: "schedule", at: now)
@@ -61,7 +73,8 @@ extension Verbs {
   /// Applies `overlap: skip` to the request that waited for the end of the live one.
   /// - Returns: whether the request was given the next time of its schedule.
   func skipOverlap(_ waiting: WaitingRequest, at now: Moment) throws -> Bool {
-    guard let schedule = try schedule(of: waiting), schedule.overlap == .skip, waiting.earliest.hasCome(at: now)
+    guard let schedule = try schedule(of: waiting), schedule.overlap == .skip, waiting.mark != .follows,
+      waiting.earliest.hasCome(at: now)
     else { return false }
     try moveOn(waiting, by: schedule, because: .overlapped, at: now)
     return true
@@ -69,7 +82,8 @@ extension Verbs {
 
   /// The schedule that has set the request's date; `nil` if a person or a poke has asked for the request.
   private func schedule(of waiting: WaitingRequest) throws -> JobSchedule? {
-    guard !waiting.isResumption, waiting.poke == nil, waiting.earliest.isDated, waiting.earliest == waiting.anchor
+    guard !waiting.isResumption, waiting.scheduledAt != nil, waiting.mark != .isPart, waiting.earliest.isDated,
+      waiting.earliest == waiting.anchor
     else { return nil }
     return try knownDefinition(waiting.requirementClass.definition).definition.schedule
   }
@@ -85,10 +99,10 @@ extension Verbs {
       _ = try cancel(.request(RequestID(waiting.id)), by: "schedule", at: now)
       return
     }
-    try prepare(.setEarliest).run(next.at, next.isDated, waiting.id)
-    try setAnchor(next, of: owner.0)
+    try giveTime(next, to: waiting.id, .unrelated)
+    try setAnchor(next.earliest, of: owner.0)
     var moved = waiting
-    (moved.earliest, moved.anchor) = (next, next)
+    (moved.earliest, moved.anchor, moved.scheduledAt) = (next.earliest, next.earliest, next.scheduledAt)
     _ = try reconsider(moved, from: .scheduled, at: now)
   }
 }

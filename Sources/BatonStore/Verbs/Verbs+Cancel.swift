@@ -130,7 +130,11 @@ extension Verbs {
       request.readyAt == nil ? [.complete] : [.complete, .vainWait], of: request.id, launch: request.launches,
       isSampled: request.isSampled)
     try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: .cancelled)
-    if request.launches > 0 { _ = try release(request.identifierID, at: now) }
+    if request.launches > 0 {
+      _ = try release(request.identifierID, at: now)
+    } else if !request.isShard {
+      try endBackfill(of: request.identifierID)
+    }
     let flow = try passOn(.cancelled, of: RequestID(request.id), isAwaited: request.isAwaited, at: now)
     return [.ended(RequestID(request.id), request.identifier, number: request.number)] + flow.cancelled
   }

@@ -89,6 +89,9 @@ struct Candidate {
   var shard: Shard?
   /// Whether the request has transfers.
   var hasTransfers = false
+  /// The time of the calendar, or of `repeat`, for which the request stands; `nil` if none does.
+  var scheduledAt: Timestamp?
+  var mark = BackfillMark.unrelated
 
   /// Whether the request's date has not come: the wall clock was set back after the request became ready.
   func isEarly(at now: Moment) -> Bool {
@@ -241,7 +244,7 @@ extension Verbs {
       progress: progress(row, from: 13), payload: row.optionalBlob(17), readyAt: row.optionalTime(20),
       heldBy: row.optionalInt64(21), head: row.optionalInt64(22).map(RequestID.init),
       shard: row.optionalInt64(24).map { Shard(index: row.int(23), first: $0, end: row.optionalInt64(25)) },
-      hasTransfers: !row.isNull(26))
+      hasTransfers: !row.isNull(26), scheduledAt: row.optionalTime(27), mark: BackfillMark(code: row.int(28)))
   }
 
   /// Reads four columns: batches, cursor, completed units, and total units.
@@ -274,11 +277,11 @@ extension Query {
     SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = coalesce(r.head, r.id)
     """
-  /// The 27 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
+  /// The 29 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
   static let candidateList = """
     r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
       r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
       p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke, r.ready_at, r.held_by,
-      r.head, r.shard, r.first_unit, r.end_unit, r.files_on
+      r.head, r.shard, r.first_unit, r.end_unit, r.files_on, r.scheduled_at, r.backfill
     """
 }

@@ -13,7 +13,9 @@ extension Verbs {
     let readiness = Readiness.firstLaunch(
       earliest: new.earliest,
       spacedUntil: known?.history.spacedUntil(new.definition.definition, poke: new.mark(over: known?.waiting)),
-      isHeld: known?.liveNumber != nil || new.waits(over: known?.waiting) > 0, overlap: new.definition.definition.schedule?.overlap ?? .wait, at: now)
+      isHeld: known?.liveNumber != nil || new.waits(over: known?.waiting) > 0,
+      overlap: new.definition.definition.schedule?.overlap ?? .wait,
+      isPaused: new.scheduledAt != nil && known?.standing.pause != nil, at: now)
     if let known, let waiting = known.waiting {
       let receipt = try replace(waiting, of: known.id, by: new, readiness, at: now)
       return Enqueued(receipt: receipt, identifierID: known.id)
@@ -21,7 +23,7 @@ extension Verbs {
     let number = (known?.lastNumber ?? 0) + 1
     let identifier = try advance(new.identifier, known, to: number)
     let id = try insert(new, readiness, identifier: identifier, number, at: now)
-    if new.definition.definition.repeats { try setAnchor(new.earliest, of: identifier) }
+    if new.definition.definition.repeats, new.mark != .isPart { try setAnchor(new.earliest, of: identifier) }
     if new.poke == .immediate { try notePoke(new, of: id, at: now) }
     let receipt = SubmissionReceipt(
       RequestID(id), new.identifier, number, readiness, replaced: false, traceID: new.trace.traceID, at: now)
@@ -47,8 +49,8 @@ extension Verbs {
       id, identifier, number, new.definition.id.rawValue, new.priority.rawValue, readiness.state.code,
       readiness.cause?.rawValue, readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.poke?.rawValue,
       now.date, new.principal, new.trace.traceID, new.trace.spanID, new.trace.isSampled, new.parentSpanID,
-      readiness.state == .ready ? now.date : nil, new.followed, new.place.map { $0.flow?.rawValue ?? id },
-      new.place?.waits.count ?? 0)
+      readiness.state == .ready ? now.date : nil, new.followed, new.scheduledAt, new.mark.rawValue,
+      new.place.map { $0.flow?.rawValue ?? id }, new.place?.waits.count ?? 0)
     if let place = new.place { try noteWaits(place, of: id) }
     try queueSpans([.submit], of: id, launch: 0, isSampled: new.trace.isSampled)
     if let payload = new.payload { try prepare(.setPayload).run(id, payload) }
@@ -63,11 +65,13 @@ extension Verbs {
     _ waiting: IdentifierRow.Waiting, of identifier: Int64, by new: NewRequest, _ readiness: Readiness, at now: Moment
   ) throws -> SubmissionReceipt {
     let readiness = try replaceTransfers(of: waiting, by: new, readiness, at: now)
+    try forgetPause(of: waiting)
     if new.poke == nil { try dropWaits(of: waiting) }
     try prepare(.replaceRequest).run(
       new.definition.id.rawValue, new.priority.rawValue, readiness.state.code, readiness.cause?.rawValue,
       readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.mark(over: waiting)?.rawValue, new.principal,
-      waiting.id, now.date, new.followed, new.flow(over: waiting), new.waits(over: waiting))
+      waiting.id, now.date, new.followed, new.scheduledAt, new.mark.rawValue, new.flow(over: waiting),
+      new.waits(over: waiting))
     if let place = new.place { try noteWaits(place, of: waiting.id) }
     if let payload = new.payload {
       try need(.payload(RequestID(waiting.id)))
@@ -77,7 +81,7 @@ extension Verbs {
       try prepare(.clearPayload).run(waiting.id)
     }
     let old = try knownDefinition(waiting.definition)
-    if new.definition.definition.repeats, !old.definition.repeats {
+    if new.definition.definition.repeats, !old.definition.repeats, new.mark != .isPart {
       try setAnchor(new.earliest, of: identifier)
     }
     try noteReplacement(new, of: waiting.id, at: now)
@@ -125,14 +129,15 @@ extension Query {
     """
     INSERT INTO request (id, identifier, number, definition, priority, state, cause, eligible_at, earliest_at,
       is_dated, poke, submitted_at, principal, trace_id, span_id, is_sampled, parent_span_id, ready_at, followed,
-      flow, waits_for)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      scheduled_at, backfill, flow, waits_for)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
   static let replaceRequest = Query(
     """
     UPDATE request SET definition = ?1, priority = ?2, state = ?3, cause = ?4, eligible_at = ?5, earliest_at = ?6,
       is_dated = ?7, poke = ?8, principal = ?9, held_by = coalesce(cause, held_by),
-      submitted_as = coalesce(submitted_as, definition), followed = ?12, flow = ?13, waits_for = ?14,
+      submitted_as = coalesce(submitted_as, definition), followed = ?12,
+      scheduled_at = ?13, backfill = ?14, flow = ?15, waits_for = ?16,
       ready_at = CASE WHEN ?3 = 1 THEN coalesce(ready_at, ?11) END
     WHERE id = ?10
     """)

@@ -93,7 +93,7 @@ extension Verbs {
   }
 
   /// The applied definition for an identifier: its own, or that of the wildcard above it; `nil` if there is none.
-  private func applied(for name: JobIdentifier) throws -> FrozenDefinition? {
+  func applied(for name: JobIdentifier) throws -> FrozenDefinition? {
     for pattern in name.patterns {
       try need(.patternNamed(pattern))
       let found = try prepare(.appliedDefinition).first(pattern.rawValue) { DefinitionID($0.int64(0)) }

@@ -172,9 +172,9 @@ extension Verbs {
       // The row is that of a running request, whose number of launches includes this launch already.
       candidate.launches -= 1
       return (
-        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(27)), spanID: row.spanID(28)),
-        startedAt: row.time(29), isSimulated: row.bool(32),
-        expiry: row.optionalText(30).flatMap { ExpiryReason(code: $0, detail: row.optionalText(31)) }
+        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(29)), spanID: row.spanID(30)),
+        startedAt: row.time(31), isSimulated: row.bool(34),
+        expiry: row.optionalText(32).flatMap { ExpiryReason(code: $0, detail: row.optionalText(33)) }
       )
     }
     return try zip(rows, lastEnds(before: rows.map(\.candidate))).map { row, end in

@@ -17,6 +17,10 @@ struct NewRequest {
   var followed = 0
   /// The place of the request in its flow; `nil` if it is submitted alone.
   var place: FlowPlace?
+  /// The time of the calendar, or of `repeat`, for which the request stands; `nil` if a person or a poke has asked for
+  /// it, or the end of another request.
+  var scheduledAt: Timestamp?
+  var mark = BackfillMark.unrelated
 
   /// The poke priority of the request after it has replaced `waiting`: the most urgent of the pokes. A submission that
   /// is not a poke removes the mark.
@@ -35,6 +39,8 @@ struct IdentifierRow {
   var waiting: Waiting?
   /// The number of the live request; `nil` if there is none.
   var liveNumber: Int?
+  /// What a person has said of the schedule.
+  var standing = ScheduleStanding()
 
   /// The waiting request of the identifier.
   struct Waiting {
@@ -48,6 +54,9 @@ struct IdentifierRow {
     var flow: Int64?
     /// How many other requests it waits for.
     var waitsFor: Int
+    var scheduledAt: Timestamp?
+    var mark: BackfillMark
+    var hasTransfers: Bool
   }
 }
 
@@ -61,7 +70,8 @@ extension Verbs {
         history: LaunchHistory(
           lastFirstLaunch: row.optionalTime(2), noDataInRow: row.int(3),
           usualInterval: row.optionalInt64(6).map { .nanoseconds($0) }),
-        anchor: row.optionalTime(4).map { Earliest(at: $0, isDated: row.bool(5)) })
+        anchor: row.optionalTime(4).map { Earliest(at: $0, isDated: row.bool(5)) },
+        standing: Self.standing(row, from: 7))
     }
     guard var row else { return nil }
     row.waiting = try waiting(of: row.id)
@@ -73,8 +83,9 @@ extension Verbs {
     try prepare(.waitingOfIdentifier).first(identifier) { row in
       IdentifierRow.Waiting(
         id: row.int64(0), number: row.int(1), state: RequestState(code: row.int(2)),
-        definition: DefinitionID(row.int64(3)), poke: row.poke(4), traceID: row.traceID(5), flow: row.optionalInt64(6),
-        waitsFor: row.int(7))
+        definition: DefinitionID(row.int64(3)), poke: row.poke(4), traceID: row.traceID(5),
+        flow: row.optionalInt64(9), waitsFor: row.int(10),
+        scheduledAt: row.optionalTime(6), mark: BackfillMark(code: row.int(7)), hasTransfers: !row.isNull(8))
     }
   }
 }
@@ -82,12 +93,13 @@ extension Verbs {
 extension Query {
   static let identifier = Query(
     """
-    SELECT id, last_number, last_first_launch_at, no_data_in_row, anchor_at, anchor_is_dated, usual_interval
+    SELECT id, last_number, last_first_launch_at, no_data_in_row, anchor_at, anchor_is_dated, usual_interval,
+      paused_at, paused_by, paused_because, backfill
     FROM identifier WHERE name = ?
     """)
   static let waitingOfIdentifier = Query(
     """
-    SELECT id, number, state, definition, poke, trace_id, flow, waits_for FROM request
+    SELECT id, number, state, definition, poke, trace_id, scheduled_at, backfill, files_on, flow, waits_for FROM request
     WHERE identifier = ? AND launches = 0 AND state <= 1 AND head IS NULL
     """)
   static let liveOfIdentifier = Query(

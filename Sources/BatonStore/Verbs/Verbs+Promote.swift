@@ -47,6 +47,11 @@ struct WaitingRequest {
   var hasLiveRequest: Bool
   /// How many other requests of its flow it waits for.
   var waitsFor: Int
+  /// The time of the calendar, or of `repeat`, for which the request stands; `nil` if none does.
+  var scheduledAt: Timestamp?
+  var mark = BackfillMark.unrelated
+  /// Whether the schedule of the identifier is paused.
+  var isPaused = false
 }
 
 extension Verbs {
@@ -81,7 +86,9 @@ extension Verbs {
       : Readiness.firstLaunch(
         earliest: request.earliest,
         spacedUntil: request.history.spacedUntil(definition.definition, poke: request.poke),
-        isHeld: request.hasLiveRequest || request.waitsFor > 0, overlap: definition.definition.schedule?.overlap ?? .wait, at: now)
+        isHeld: request.hasLiveRequest || request.waitsFor > 0,
+        overlap: definition.definition.schedule?.overlap ?? .wait,
+        isPaused: request.isPaused && request.scheduledAt != nil, at: now)
     try prepare(.setReadiness).run(
       readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id, now.date)
     if !request.isDivided { try count(pattern: definition.pattern, from: old, to: readiness.state) }
@@ -107,7 +114,8 @@ extension Verbs {
       history: LaunchHistory(
         lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8),
         usualInterval: row.optionalInt64(10).map { .nanoseconds($0) }),
-      hasLiveRequest: row.bool(9), waitsFor: row.int(14))
+      hasLiveRequest: row.bool(9), waitsFor: row.int(17), scheduledAt: row.optionalTime(14),
+      mark: BackfillMark(code: row.int(15)), isPaused: !row.isNull(16))
   }
 }
 
@@ -119,7 +127,8 @@ extension Query {
     SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,
       i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
         AND v.state <= 2 AND v.id <> r.id AND v.head IS NULL),
-      i.usual_interval, r.first_unit, i.anchor_at, i.anchor_is_dated, r.waits_for
+      i.usual_interval, r.first_unit, i.anchor_at, i.anchor_is_dated, r.scheduled_at, r.backfill, i.paused_at,
+      r.waits_for
     FROM \(requests) JOIN identifier i ON i.id = r.identifier
     """
   }

@@ -62,6 +62,11 @@ package struct RequestRecord: Hashable, Sendable {
   package var isSpread = false
   /// When the request ended, by the steady clock; `nil` while it has not ended. Clients are not told.
   package var endedSteady: Timestamp?
+  /// The time of the schedule for which the request stands, or of `repeat`; `nil` if a person, a poke or another job
+  /// has asked for it.
+  package var scheduledAt: Timestamp?
+  /// Whether the request stands for a time of a backfill.
+  package var isBackfill = false
   /// The only host that has the files of the request's transfers; `nil` if every host has them, or there are none.
   package var filesOn: HostName?
   /// The number of the flow in which the request was submitted; `nil` if it was submitted alone.
@@ -279,12 +284,14 @@ extension Verbs {
   static func record(_ row: Columns) -> RequestRecord {
     let (eligibleAt, isDated) = eligible(row)
     let cause = row.optionalInt64(9).flatMap { Cause(rawValue: Int($0)) }
+    // A spacing has an end, and a pause has none.
+    let pause = row.time(8) == .distantFuture ? standing(row, from: 42).pause : nil
     var record = RequestRecord(
       id: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
       definition: DefinitionID(row.int64(3)), pattern: IdentifierPattern(trusted: ""), kind: .processing, title: nil,
       subtitle: row.optionalText(4), state: RequestState(code: row.int(5)), priority: Priority(code: row.int(6)),
       submittedAt: row.time(7), principal: row.text(11), eligibleAt: eligibleAt, isDated: isDated,
-      waitsBecause: cause?.obstacle(until: eligibleAt, liveNumber: row.int(10)), launches: row.int(12),
+      waitsBecause: cause?.obstacle(until: eligibleAt, liveNumber: row.int(10), pause: pause), launches: row.int(12),
       progress: progress(row, from: 13),
       ledger: Ledger(
         failures: row.int(17), losses: row.int(18), strikes: row.int(19), cancelledBy: row.optionalText(20)),
@@ -298,7 +305,9 @@ extension Verbs {
       record.waitsBecause = .transfersLimited(until: limited)
     }
     record.filesOn = row.optionalText(39).map(HostName.init)
-    record.flow = row.optionalInt64(40).map(RequestID.init)
+    record.scheduledAt = row.optionalTime(40)
+    record.isBackfill = BackfillMark(code: row.int(41)) == .isPart
+    record.flow = row.optionalInt64(46).map(RequestID.init)
     return record
   }
 
@@ -328,7 +337,8 @@ extension Query {
       r.first_unit, CASE WHEN r.ended_at IS NOT NULL THEN \(endedSteady("r")) END,
       CASE WHEN r.files_on IS NOT NULL AND r.cause = 2
         THEN (SELECT t.last_at FROM transfer_place t WHERE t.request = r.id) END,
-      CASE WHEN r.files_on > 0 THEN (SELECT o.name FROM host o WHERE o.id = r.files_on) END, r.flow
+      CASE WHEN r.files_on > 0 THEN (SELECT o.name FROM host o WHERE o.id = r.files_on) END,
+      r.scheduled_at, r.backfill, i.paused_at, i.paused_by, i.paused_because, i.backfill, r.flow
 
     """
   }

@@ -10,12 +10,12 @@ extension Verbs {
     guard definition.repeats, let name = definition.pattern.literal else { return nil }
     let known = try identifier(name)
     guard known?.waiting == nil, known?.liveNumber == nil else { return nil }
-    var begin: Earliest? = Earliest(definition.allowed(definition.earliestBeginDate), submittedAt: now)
-    if let schedule = definition.schedule { begin = schedule.first(for: name, at: now) }
+    let first = Earliest(definition.allowed(definition.earliestBeginDate), submittedAt: now)
+    let begin = definition.schedule.map { $0.first(for: name, at: now) } ?? first.ofChain(at: now)
     guard let begin else { return nil }
     let new = NewRequest(
       identifier: name, definition: try knownDefinition(id), priority: definition.priority, payload: nil,
-      earliest: begin, principal: "apply", trace: seed, parentSpanID: nil)
+      earliest: begin.earliest, principal: "apply", trace: seed, parentSpanID: nil, scheduledAt: begin.scheduledAt)
     return try enqueue(new, as: known, at: now).receipt
   }
 
@@ -27,23 +27,55 @@ extension Verbs {
     guard let applied = try self.pattern(pattern).definition else { return }
     let definition = try knownDefinition(DefinitionID(applied))
     let known = try identifier(last.identifier)
-    let begin: Earliest? =
+    var begin = try nextOfCalendar(after: last, known, definition.definition, at: now)
+    if let known, let backfill = known.standing.backfill {
       if let schedule = definition.definition.schedule {
-        schedule.next(after: known?.anchor, for: last.identifier, at: now)
+        begin = try nextOfBackfill(after: last, known, backfill, schedule, begin: begin, at: now)
       } else {
-        definition.definition.repeatEvery.map { Chain.next(from: known?.anchor ?? last.earliest, every: $0, at: now) }
+        try endBackfill(of: known.id)
       }
+    }
     guard let begin else { return }
     let new = NewRequest(
       identifier: last.identifier, definition: definition, priority: definition.definition.priority, payload: nil,
-      earliest: begin, principal: last.principal, trace: last.trace.successor(launchSpan: launchSpan), parentSpanID: nil
-    )
+      earliest: begin.earliest, principal: begin.principal ?? last.principal,
+      trace: last.trace.successor(launchSpan: launchSpan), parentSpanID: nil, scheduledAt: begin.scheduledAt,
+      mark: begin.mark)
     _ = try enqueue(new, as: known, at: now)
+  }
+
+  /// The next request of the chain after one that starts now; `nil` if the chain has ended.
+  private func nextOfCalendar(
+    after last: Candidate, _ known: IdentifierRow?, _ definition: Definition, at now: Moment
+  ) throws -> NextOfChain? {
+    guard let schedule = definition.schedule else {
+      return definition.repeatEvery.map {
+        Chain.next(from: known?.anchor ?? last.earliest, every: $0, at: now).ofChain(at: now)
+      }
+    }
+    guard last.mark == .isPart else { return schedule.next(after: known?.anchor, for: last.identifier, at: now) }
+    // A request of a backfill is no time of the chain: the chain's next time is still to be submitted.
+    guard known?.standing.backfill?.hasChain ?? true else { return nil }
+    guard let anchor = known?.anchor, anchor.isDated, anchor.hasCome(at: now) else {
+      var next = schedule.first(for: last.identifier, at: now)
+      next?.mark = .follows
+      return next
+    }
+    var next = schedule.run(at: anchor, of: last.identifier)
+    next.mark = .follows
+    return next
   }
 
   /// Sets the time from which the next requests of the identifier's chain are counted.
   func setAnchor(_ anchor: Earliest, of identifier: Int64) throws {
     try prepare(.setAnchor).run(anchor.at, anchor.isDated, identifier)
+  }
+}
+
+extension Earliest {
+  /// The begin of a request of a chain that has no calendar. The time for which it stands is that of the wall clock.
+  func ofChain(at now: Moment) -> NextOfChain {
+    NextOfChain(earliest: self, scheduledAt: isDated ? at : now.date(ofSteady: at))
   }
 }
 

@@ -81,12 +81,14 @@ extension Verbs {
     let date = try prepare(.submittedAt).first(request.id.rawValue) { $0.time(0) } ?? now.date
     let submittedAt = Moment(date: date, steady: now.steady + min(.zero, date - now.date))
     if let schedule = new.schedule {
-      guard schedule != old.schedule, let next = schedule.first(for: request.identifier, at: now) else {
-        return earliest
+      guard schedule != old.schedule else { return earliest }
+      if try moveInBackfill(request, to: schedule, at: now) {
+        return try prepare(.waitingRequestByID).first(request.id.rawValue, row: Self.waiting)?.earliest ?? earliest
       }
-      try prepare(.setEarliest).run(next.at, next.isDated, request.id.rawValue)
-      try setAnchor(next, of: request.identifierID)
-      return next
+      guard let next = schedule.first(for: request.identifier, at: now) else { return earliest }
+      try giveTime(next, to: request.id.rawValue, .unrelated)
+      try setAnchor(next.earliest, of: request.identifierID)
+      return next.earliest
     }
     let moved = Reschedule(earliest, submittedAt: submittedAt, from: old, to: new, at: now)
     if moved.earliest != earliest {

@@ -116,6 +116,7 @@ extension Assignment {
         traceID: candidate.trace.traceID, spanID: place.spanID, isSampled: candidate.trace.isSampled),
       startedAt: startedAt, gpus: place.gpus, isSimulated: isSimulated)
     (head, shard) = (candidate.head ?? candidate.request, candidate.shard)
+    scheduledAt = candidate.scheduledAt
     if last?.wasInterrupted == true, candidate.heldBy == nil { resumedAfter = candidate.readyAt.map { startedAt - $0 } }
   }
 }

@@ -153,6 +153,7 @@ extension Assignment {
       if let detail = pendingExpiry?.detail { $0.pendingExpiryDetail = detail }
       $0.isSimulated = isSimulated
       $0.transfers = transfers.map(\.wire)
+      if let scheduledAt { $0.scheduledAt = scheduledAt.nanoseconds }
       if let shard {
         $0.shard = .with {
           $0.index = Int64(shard.index)
@@ -182,6 +183,7 @@ extension Assignment {
       principal: proto.principal, trace: trace, startedAt: Timestamp(nanoseconds: proto.startedAt),
       gpus: proto.gpus.map(Int.init), pendingExpiry: expiry, isSimulated: proto.isSimulated)
     transfers = try proto.transfers.map { try TransferEvent(wire: $0) }
+    if proto.hasScheduledAt { scheduledAt = Timestamp(nanoseconds: proto.scheduledAt) }
     if proto.hasShard {
       let end = proto.shard.hasEnd ? proto.shard.end : nil
       guard proto.shard.index >= 0, proto.shard.first >= 0, end.map({ $0 >= proto.shard.first }) ?? true else {

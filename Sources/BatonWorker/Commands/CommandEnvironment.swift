@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonProcess
 
@@ -59,6 +60,7 @@ struct CommandEnvironment: Sendable {
     values["BATON_HOST"] = host.rawValue
     if let shard = assignment.shard { values["BATON_SHARD"] = String(shard.index) }
     if let shards { values["BATON_SHARDS"] = String(shards) }
+    if let time = assignment.scheduledAt { values["BATON_SCHEDULED_TIME"] = time.utc }
     if !gpus.isEmpty { values["BATON_GPUS"] = gpus.joined(separator: ",") }
     if hasTransfers { values["BATON_TRANSFERS"] = folder.transfersFile }
     if maySubmit { values[SubmissionSocketClient.variable] = folder.submissionSocket }

@@ -62,6 +62,19 @@ import Testing
     #expect(environment == ["LANG": "de_DE.UTF-8@euro", "LC_ALL": "C.UTF-8"])
   }
 
+  @Test func `the time of the schedule is told to a request that has one`() throws {
+    var assignment = fixture.runner(fixture.shell("")).assignment
+    func time() throws -> String? {
+      CommandEnvironment(
+        worker: [:], work: Work(command: ["x"]), assignment: assignment, host: HostName("box"),
+        folder: try LaunchFolder(fixture.root + "/launch")
+      ).variables(batch: 0)["BATON_SCHEDULED_TIME"]
+    }
+    #expect(try time() == nil)
+    assignment.scheduledAt = Timestamp(nanoseconds: 1_767_229_200_000_000_000)
+    #expect(try time() == "2026-01-01T01:00:00Z")
+  }
+
   @Test func `payload and checkpoint lie in files, and are empty when there is none`() async throws {
     let script = #"cat "$BATON_PAYLOAD_FILE"; echo -; cat "$BATON_CHECKPOINT_FILE"; echo -; ls -A"#
     let work = Work(command: ["/bin/sh", "-c", script])

@@ -125,7 +125,7 @@ extension StoreConformance {
 extension StoreScenario {
   /// Applies a job of kind processing with a schedule in Berlin.
   @discardableResult
-  fileprivate mutating func schedule(
+  mutating func schedule(
     _ cron: String, of pattern: String = "job", _ change: (inout JobSchedule) -> Void = { _ in }
   ) async throws -> AppliedDefinition {
     var schedule = JobSchedule(cron: try CronExpression(cron), timeZone: "Europe/Berlin")
@@ -134,7 +134,7 @@ extension StoreScenario {
   }
 
   /// Starts the request of the identifier that is ready.
-  fileprivate mutating func startScheduled(_ name: String = "job") async throws -> LaunchKey {
+  mutating func startScheduled(_ name: String = "job") async throws -> LaunchKey {
     let record = try require(try await store.request(try Self.name(name), number: nil), "the request of \(name)")
     return try await start(record.definition)
   }

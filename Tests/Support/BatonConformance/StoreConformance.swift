@@ -53,7 +53,8 @@ package struct StoreConformance {
 
   /// All cases, in the order of their groups.
   package static let cases: [Case] =
-    definitions + submitting + waiting + failing + clocks + dates + repeating + calendar + chains + pokes + pokeSpacing
+    definitions + submitting + waiting + failing + clocks + dates + repeating + calendar + pausing + backfilling
+    + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
     + using + cancelling + retrying + followingUp + flows + redefining + rescheduling + reading + narrowing + explaining
     + retention + spans
