@@ -178,6 +178,14 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOPosix", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(
+      name: "BatonNotifier",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonTelemetry", "BatonProcess", crypto,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: strict),
+    .target(
       name: "BatonWorker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire",
@@ -243,7 +251,7 @@ let package = Package(
       dependencies: [
         "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator",
         "BatonProcess",
-        "BatonHost", "BatonTransfers", "BatonWorker",
+        "BatonHost", "BatonTransfers", "BatonNotifier", "BatonWorker",
         "BatonWorkerSettings", "BatonDoctor", "BatonAPI", "BatonConsole", "BatonCommands", "BatonTelemetry",
         "BatonExporter", lifecycle,
         signals,
@@ -363,6 +371,9 @@ let package = Package(
         logging, crypto, .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .testTarget(
+      name: "BatonNotifierTests",
+      dependencies: ["BatonBase", "FalseServer", "BatonModel", "BatonNotifier"], swiftSettings: strict),
+    .testTarget(
       name: "BatonTelemetryTests",
       dependencies: ["BatonBase", "ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],
       swiftSettings: strict),
@@ -429,6 +440,7 @@ let package = Package(
         "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonHandler", "BatonStore",
         "BatonProtobuf", "BatonWire", "BatonTelemetry", grpc, protobuf, x509, crypto,
         "BatonClient", "BatonCoordinator", "BatonJSON", "BatonAPI", "BatonProcess", "BatonHost", "BatonWorker", logging,
+        "BatonNotifier", "FalseServer",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: strict),

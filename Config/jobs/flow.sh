@@ -4,7 +4,6 @@ set -eu
 squares=output/squares
 case $1 in
 fetch)
-  rm -rf "$squares"
   mkdir -p "$squares"
   seq 1 100 > "$squares/numbers.txt"
   ;;

@@ -53,7 +53,7 @@ package struct BatonCommand: AsyncParsableCommand {
         name: "Fleet",
         subcommands: [
           StatusCommand.self, ConsoleCommand.self, CoordinatorsCommand.self, NamespacesCommand.self,
-          TransfersCommand.self, HostsCommand.self, HostCommand.self,
+          TransfersCommand.self, NotificationsCommand.self, NotifyCommand.self, HostsCommand.self, HostCommand.self,
           FleetCommand.self,
           DrainCommand.self,
           UndrainCommand.self,

@@ -27,6 +27,7 @@ extension Coordinator {
         "the definition of '\(definition.pattern)' is not taken: 'schedule.timeZone' is '\(zone)', which the "
           + "coordinator's machine does not know; write a time zone such as Europe/Berlin")
     }
+    for definition in definitions { try checkReceivers(of: definition) }
     for definition in definitions where !permits(definition.pattern) {
       throw OperatorError.notPermitted(
         "'\(definition.pattern)' may not be defined here: permittedIdentifiers of the coordinator's configuration "

@@ -13,6 +13,8 @@ extension Coordinator {
     var gauges = CoordinatorGauges(
       dispatcher, requests: counts, readyOldest: oldest.map { max(.zero, now - $0) })
     gauges.transfers = transfers.stages
+    let outbox = (try? await store.notifications(limit: 0)) ?? NotificationList()
+    (gauges.waitingNotifications, gauges.failedNotifications) = (outbox.waitingCount, outbox.failedCount)
     await learnSuccesses(counts)
     gauges.sinceSuccess = metrics.lastSuccesses().mapValues { now - $0 }
     return metrics.families(of: gauges)

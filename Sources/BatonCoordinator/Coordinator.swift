@@ -226,6 +226,7 @@ package final class Coordinator: Sendable {
       group.addTask { try await RPCLoop.run { try await self.transferReportLoop() } }
       group.addTask { try await self.transferOrderLoop() }
       group.addTask { try await self.auditLoop() }
+      group.addTask { try await self.notificationLoop() }
       group.addTask { try await self.changeLoop() }
       group.addTask { await self.callAudit.writeWaiting() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }

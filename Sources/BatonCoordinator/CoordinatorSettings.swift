@@ -34,6 +34,10 @@ package struct CoordinatorSettings: Sendable {
   package var version: String
   /// Which requests are traced.
   package var sampler: Sampler
+  /// Who is sent notifications, and how.
+  package var notifications = NotificationSettings()
+  /// Whether a definition that names another receiver is refused. `baton run` has no receivers, and runs it.
+  package var knowsReceivers = false
   /// Where the spans of traced requests are sent; nil if they are not sent.
   package var spans: SpanDelivery?
 

@@ -12,11 +12,16 @@ import Yams
 package struct SettingsRecord: Sendable {
   /// The plain values by their names; a value in a mapping within is named `quotas.slots`.
   fileprivate(set) var values: [String: String] = [:]
+  /// The lists of plain values by their names.
+  fileprivate(set) var lists: [String: [String]] = [:]
   /// Where each of them is, and where the mapping begins (the empty name).
   fileprivate(set) var places: [String: SettingsFile.Place] = [:]
 
   /// The text of a field.
   package subscript(field: String) -> String? { values[field] }
+
+  /// The texts of a field that may be a list, or one text.
+  package func list(_ field: String) -> [String]? { lists[field] ?? values[field].map { [$0] } }
 
   /// Reads a mapping. What is neither plain nor a mapping is noted in `report`.
   init(_ node: Yams.Node, of key: String, in file: SettingsFile, _ report: SettingsReport) {
@@ -39,6 +44,8 @@ package struct SettingsRecord: Sendable {
         read(inner, below: field + ".", of: key, in: file, report)
       } else if let text = value.scalar?.string {
         values[field] = values[field] ?? text
+      } else if let texts = value.sequence?.map(\.scalar?.string), texts.allSatisfy({ $0 != nil }) {
+        lists[field] = lists[field] ?? texts.compactMap { $0 }
       } else {
         report.add(file.problem("'\(key)': '\(field)' must be one plain value", at: place))
       }
@@ -52,11 +59,16 @@ extension SettingsFile.Place {
 
 extension Settings {
   /// A list of mappings, which only the file can have; empty if it has none.
-  /// - Parameter fields: the fields that a mapping may have. Another one is noted with the nearest known field.
-  package func records(_ key: String, fields: [String]) -> [SettingsRecord] {
+  /// - Parameters:
+  ///   - fields: the fields that a mapping may have. Another one is noted with the nearest known field.
+  ///   - lists: those of them that may be lists.
+  package func records(_ key: String, fields: [String], lists: [String] = []) -> [SettingsRecord] {
     let records = file?.records[key] ?? []
     let sections = Set(fields.flatMap { $0.split(separator: ".").dropLast().map(String.init) })
     for record in records {
+      for field in record.lists.keys.sorted() where fields.contains(field) && !lists.contains(field) {
+        note(key, record, field, "'\(field)' must be one plain value")
+      }
       for (field, _) in record.places.sorted(by: { $0.key < $1.key })
       where !field.isEmpty && !fields.contains(field) {
         if sections.contains(field), record[field] == nil { continue }

@@ -299,6 +299,54 @@ package enum JobSchema {
           "description": "The job that is submitted when a request has failed, with the facts about it as payload. For a wildcard it may end with .${wildcard}.",
           "$ref": "#/definitions/followUp"
         },
+        "notify": {
+          "description": "Who is told of what happens to requests of this job. The names are those of 'receivers' in coordinator.yaml, which has the addresses.",
+          "type": "object",
+          "additionalProperties": false,
+          "minProperties": 1,
+          "properties": {
+            "success": {
+              "description": "Who is told when a request has succeeded.",
+              "$ref": "#/definitions/receivers"
+            },
+            "failure": {
+              "description": "Who is told when a request has failed, also when it was quarantined.",
+              "$ref": "#/definitions/receivers"
+            },
+            "quarantine": {
+              "description": "Who is told when a request was quarantined: its launches in a row committed nothing.",
+              "$ref": "#/definitions/receivers"
+            },
+            "skippedBatch": {
+              "description": "Who is told when a batch was skipped.",
+              "$ref": "#/definitions/receivers"
+            },
+            "waits": {
+              "description": "Who is told of a request that has not started so long after the time at which it could have begun.",
+              "type": "object",
+              "additionalProperties": false,
+              "required": ["after", "to"],
+              "properties": {
+                "after": {
+                  "description": "How long after that time, from 1s to 365d.",
+                  "$ref": "#/definitions/positiveDuration"
+                },
+                "to": {
+                  "description": "The receivers who are told.",
+                  "$ref": "#/definitions/receivers"
+                }
+              }
+            },
+            "missed": {
+              "description": "Who is told when a time of the schedule was left out.",
+              "$ref": "#/definitions/receivers"
+            },
+            "hostLost": {
+              "description": "Who is told when a launch was lost with its host.",
+              "$ref": "#/definitions/receivers"
+            }
+          }
+        },
         "work": {
           "description": "What a worker runs, once per batch. Without it, a worker's Swift code must have a handler for the identifier.",
           "$ref": "#/definitions/work"
@@ -355,6 +403,16 @@ package enum JobSchema {
         "positiveDuration": {
           "type": "string",
           "pattern": "^(?=.*[1-9])([0-9]{1,18}d)?([0-9]{1,18}h)?([0-9]{1,18}m)?([0-9]{1,18}s)?([0-9]{1,18}ms)?$"
+        },
+        "receivers": {
+          "type": "array",
+          "minItems": 1,
+          "maxItems": 16,
+          "uniqueItems": true,
+          "items": {
+            "type": "string",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+          }
         },
         "followUp": {
           "type": "string",

@@ -46,6 +46,8 @@ package struct SpanSource: Hashable, Sendable {
   package var shard = 0
   /// Whether the request was divided into shards.
   package var isSpread = false
+  /// Whether the request is a member of a flow.
+  package var isInFlow = false
   /// Launch number `key.launch`; `nil` if there is no such launch.
   package var launch: Launch?
   /// How the request ended; set if `key.parts` contains `complete`.
@@ -67,9 +69,9 @@ package struct SpanSource: Hashable, Sendable {
   package var waitEvents: [EventRecord] = []
 
   /// Whether this occasion's spans report what joined the request. This is the case for the request's first launch, or
-  /// for its end if it was never launched.
+  /// for its end if it was never launched. A member of a flow can wait again after such an end, and more can join it.
   package var tellsJoined: Bool {
-    key.parts.contains(.launch) ? key.launch == 1 : key.parts.contains(.complete) && key.launch == 0
+    key.parts.contains(.launch) ? key.launch == 1 : key.parts.contains(.complete) && key.launch == 0 && !isInFlow
   }
 
   /// A wait for a host: from when the request became ready until a launch started or the request ended.

@@ -8,7 +8,7 @@ package import BatonModel
 /// The verbs do not rely on there being only one coordinator process. Every write names what its caller believes to be
 /// true (a launch number, a lease), and is refused if the store's rows say otherwise; and every transaction begins with
 /// a look at the row of its own coordinator. The cases of `StoreConformance` test an implementation for all of this.
-package protocol Store: PeopleStore, SpanStore {
+package protocol Store: PeopleStore, SpanStore, NotificationStore {
   /// Yields once, when the disk has failed. Every later write is answered with `.unknown`, so the process should end
   /// and recover when it is started again.
   var failures: AsyncStream<StoreError> { get }

@@ -18,6 +18,8 @@ package struct StoreLimits: Hashable, Sendable {
 
   /// The namespaces of the fleet, with their quotas (`namespaces`, `limits.useHalfLife`).
   package var namespaces = Namespaces()
+  /// Who is told of what, whatever the definitions say (`notify`).
+  package var notify = NotifyRule()
   /// How soon transfers launch their request again.
   package var transferLaunches = TransferLimiter.Rules()
 

@@ -440,6 +440,34 @@ extension VerbStore {
     try await read { try $0.spans(of: request) }
   }
 
+  package func dueNotifications(
+    for receiver: ReceiverName, at now: Moment, limit: Int
+  ) async throws -> [StoredNotification] {
+    try await read { try $0.dueNotifications(for: receiver, at: now, limit: limit) }
+  }
+  package func noteAttempts(_ attempts: [NotificationAttempt], at now: Moment) async throws {
+    try await write(.ordinary, needing: .notifications(attempts.map(\.key))) {
+      try $0.noteAttempts(attempts, at: now)
+    }
+  }
+  package func keepNotifications(
+    for receivers: [ReceiverName], _ limits: NotificationLimits, limit: Int, at now: Moment
+  ) async throws -> NotificationUpkeep {
+    let old = try await read { try $0.oldNotifications(for: receivers, limits, limit: limit, at: now) }
+    if old.isEmpty { return NotificationUpkeep() }
+    return try await write(.ordinary, needing: .notifications(old.failing.map(\.key) + old.dropped)) {
+      try $0.keep(old, at: now)
+    }
+  }
+  package func notifications(limit: Int) async throws -> NotificationList {
+    try await read { try $0.notifications(limit: limit) }
+  }
+  package func tellLate(at now: Moment, limit: Int) async throws -> Int {
+    let late = try await read { try $0.lateRequests(at: now, limit: limit) }
+    if !late.isEmpty { try await write(.ordinary) { try $0.tellLate(late, at: now) } }
+    return late.count
+  }
+
   package func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool {
     // Finding the requests that may be deleted can take long while many spans wait for a tracing backend, so it is done
     // by a reader and not by the writer.

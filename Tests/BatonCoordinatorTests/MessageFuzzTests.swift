@@ -125,7 +125,8 @@ import Testing
       }
     }
     return [
-      call(OperatorsService.submit), call(OperatorsService.submitFlow), call(OperatorsService.list), call(OperatorsService.show),
+      call(OperatorsService.submit), call(OperatorsService.submitFlow),
+      call(OperatorsService.list), call(OperatorsService.show),
       call(OperatorsService.retry), call(OperatorsService.drain), call(OperatorsService.explain),
       call(OperatorsService.evict), call(OperatorsService.simulateConditions), call(OperatorsService.trace),
       call(OperatorsService.forgetHost), call(OperatorsService.inviteHost), call(OperatorsService.revokeHost),
@@ -137,6 +138,7 @@ import Testing
       call(OperatorsService.stopBackfill),
       call(OperatorsService.shards), call(OperatorsService.simulateLaunch),
       call(OperatorsService.simulateExpiry), call(OperatorsService.simulateTransfer),
+      call(OperatorsService.notifications), call(OperatorsService.testReceiver),
       call(OperatorsService.transfers), call(OperatorsService.cancelTransfer),
       call(OperatorsService.hosts), call(OperatorsService.coordinators),
       call(OperatorsService.findHosts), call(OperatorsService.explainGroups), call(OperatorsService.forgetGoneHost),

@@ -66,6 +66,22 @@ struct GoodFileTests {
     #expect(try definitions("after") == [fetch, report, invoices])
   }
 
+  @Test("every key of 'notify' is read")
+  func notify() throws {
+    let report = definition("com.example.report", .processing) {
+      $0.work = Work(command: ["/bin/true"])
+      $0.budget = nil
+      var rule = NotifyRule()
+      let ops = [ReceiverName("ops")!]
+      (rule.success, rule.skippedBatch, rule.missed) = (ops, ops, ops)
+      rule.failure = ops + [ReceiverName("team.mail")!]
+      (rule.quarantine, rule.hostLost) = ([ReceiverName("pager-1")!], [ReceiverName("pager-1")!])
+      rule.waits = NotifyRule.Patience(after: .seconds(3600), to: ops)
+      $0.notify = rule
+    }
+    #expect(try definitions("notify") == [report])
+  }
+
   @Test("every key of a continued job is read")
   func continued() throws {
     let expected = definition("com.example.photos.export.*", .continued) {

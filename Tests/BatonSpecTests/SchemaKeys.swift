@@ -11,8 +11,10 @@ extension JSON {
     let schema = resolved(schema)
     // A mapping whose keys are names that the author chooses.
     let named = schema["additionalProperties"].map { properties(of: $0, under: "\(prefix)NAME.") } ?? []
-    guard case .object(let members)? = schema["properties"] else { return named }
-    return named
+    // The mappings of a list, if no other key has the same ones.
+    let listed = schema["items"].map { $0["$ref"] == nil ? properties(of: $0, under: prefix) : [] } ?? []
+    guard case .object(let members)? = schema["properties"] else { return named + listed }
+    return named + listed
       + members.flatMap { key, value in
         [(prefix + key, value)] + properties(of: value, under: "\(prefix)\(key).")
       }

@@ -29,6 +29,8 @@ import Testing
     .insertVersion, .dropVersions, .nextOfClass, .goneHosts,
     .namespaceShare, .setNamespaceShare, .patternName,
     .setPause, .isPaused, .forgetPause, .setBackfill, .endBackfill, .setScheduled,
+    .countNotification, .insertNotification, .dueNotifications, .deleteNotification, .retryNotification,
+    .failNotification, .moveLaterNotifications, .lateRequests, .setPatience, .keepPatience,
     .ownTenure, .setCommits, .names, .commits, .raiseBeat, .isLiving,
   ]
 
@@ -82,6 +84,13 @@ import Testing
     #expect(try await plan(.nextOfClass).contains { $0.contains("request_ready (definition=? AND priority=?)") })
     #expect(try await plan(.endedOfSelection).contains { $0.contains("request_ended_steady (<expr><?)") })
     #expect(try await plan(.endedForTheirTime).contains { $0.contains("request_ended_steady (<expr><?)") })
+  }
+
+  @Test func notificationsUseTheirIndexes() async throws {
+    #expect(try await plan(.dueNotifications).contains { $0.contains("notification_due (receiver=? AND next_at<?)") })
+    #expect(try await plan(.lateRequests).contains { $0.contains("request_tell_at (tell_at>? AND tell_at<?)") })
+    #expect(try await plan(.waitingSince).contains { $0.contains("notification_since (since<?)") })
+    #expect(try await plan(.failedBefore).contains { $0.contains("notification_failed (failed_at>? AND failed_at<?)") })
   }
 
   @Test func pokesAndPositionsUseTheirIndexes() async throws {

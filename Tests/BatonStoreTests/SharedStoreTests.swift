@@ -219,6 +219,7 @@ import Testing
       { _ = try await $0.promote(at: someTime, limit: 9) }, { try await $0.saveClock(Self.reading) },
       { _ = try await $0.prune(RetentionLimits(), at: someTime) }, { try await $0.confirmSpans([]) },
       { try await $0.rejectSpans([], because: "", at: someTime) },
+      { try await $0.noteAttempts([], at: someTime) },
       { _ = try await $0.failUnusable(limit: 9, at: someTime) },
     ]
     for duty in duties {

@@ -86,6 +86,10 @@ import Testing
     INSERT INTO completion (request, launches, state, ended_at) SELECT max(id), 1, 3, 1 FROM request;
     INSERT INTO spread (request, lanes, shards, open, parked, running, launches, failed, cancelled, next_unit, end_unit,
       size) SELECT max(id), 2, 3, 2, 1, 1, 4, 1, 0, 10, 20, 5 FROM request;
+    INSERT INTO dependency (request, awaited, ending, state, trace_id, span_id)
+      SELECT max(id), 1, 2, 1, zeroblob(16), zeroblob(8) FROM request;
+    INSERT INTO notification (subject, position, receiver, id, content, at, since, next_at)
+      SELECT max(id), 1, 'ops', 'é-1-1', '{"é": 1}', 1, -5, 9223372036854775807 FROM request;
     INSERT INTO joining (request, position) SELECT max(id), 1 FROM request;
     INSERT INTO item_page (request, start, count, launch, bytes) SELECT max(id), 0, 0, 1, x'' FROM request;
     INSERT INTO output (request, launch, start, bytes) SELECT request, number, 0, x'00ff' FROM launch;

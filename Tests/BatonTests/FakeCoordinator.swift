@@ -17,6 +17,8 @@ final class FakeCoordinator: OperatorAPI {
     var coordinators: [CoordinatorReport] = []
     var namespaces = NamespaceReports()
     var transfers = FleetTransfers()
+    var notifications = NotificationReports()
+    var receiverAnswer = ReceiverAnswer(isAccepted: true, text: "HTTP 200")
     var explanation = Explanation.waiting
     var trace: RequestTrace?
     /// What `changes` tells.
@@ -423,6 +425,16 @@ final class FakeCoordinator: OperatorAPI {
   func transfers(on host: HostName?) async throws -> FleetTransfers {
     try call("transfers\(host.map { " on \($0)" } ?? "")")
     return state.withLock { $0.transfers }
+  }
+
+  func notifications() async throws -> NotificationReports {
+    try call("notifications")
+    return state.withLock { $0.notifications }
+  }
+
+  func testReceiver(_ name: ReceiverName) async throws -> ReceiverAnswer {
+    try call("test \(name)")
+    return state.withLock { $0.receiverAnswer }
   }
 
   func cancelTransfer(_ key: TransferKey) async throws { try call("cancel transfer \(key)") }

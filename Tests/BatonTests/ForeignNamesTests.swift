@@ -37,6 +37,7 @@ import Testing
     "drain": { try await $0.setDraining(HostName("desk"), true) },
     "pause": { try await $0.setPaused(true) },
     "cancelTransfer": { try await $0.cancelTransfer(TransferKey(request: RequestID(1), index: 0)) },
+    "testReceiver": { _ = try await $0.testReceiver(ReceiverName("ops")!) },
     "simulateTransfer": { try await $0.simulateTransfer(TransferKey(request: RequestID(1), index: 0), .failure) },
     "simulateConditions": {
       try await $0.simulateConditions(ConditionOverrides(), on: HostName("desk"), lasting: .seconds(1))
@@ -69,11 +70,36 @@ import Testing
       let (calls, error) = await Self.reached("com.mine.*", scopes: scopes, call)
       #expect(calls.isEmpty && error is OperatorError, "\(name): \(calls) \(error as Any)")
     }
-    let own = ["drain", "pause", "simulateConditions", "cancelTransfer", "simulateTransfer"]
+    let own = ["drain", "pause", "simulateConditions", "cancelTransfer", "simulateTransfer", "testReceiver"]
     for (name, call) in Self.calls where !own.contains(name) {
       #expect(
         await !Self.reached("com.other.*", scopes: [.operate, .define], call).calls.isEmpty, "the control: \(name)")
     }
+  }
+
+  @Test("Of the notifications only those of jobs that the patterns cover are shown and counted", .refuses(19))
+  func notifications() async throws {
+    let coordinator = FakeCoordinator([]) { state in
+      func report(_ job: JobIdentifier?) -> NotificationReport {
+        var facts = JobNotification(id: "1", event: .failure, at: "")
+        facts.identifier = job
+        return NotificationReport(receiver: ReceiverName("ops")!, facts: facts, attempts: 1)
+      }
+      let mine = JobIdentifier("com.mine.a")!
+      state.notifications.waiting = [report(mine), report(Self.foreign), report(nil)]
+      state.notifications.failed = [report(Self.foreign), report(mine)]
+      (state.notifications.waitingCount, state.notifications.failedCount) = (3000, 2)
+    }
+    let credential = Credential(
+      id: [1], name: "alice", digest: [2], scopes: [.read], patterns: [IdentifierPattern("com.mine.*")!],
+      end: Timestamp(nanoseconds: .max), createdAt: Timestamp(nanoseconds: 0), createdBy: "ana")
+    let limited = PermittedAPI(
+      api: coordinator, caller: Caller(name: "alice", credential: credential), audit: nil, meter: nil)
+    let seen = try await limited.notifications()
+    #expect((seen.waiting + seen.failed).map(\.facts.identifier?.rawValue) == ["com.mine.a", "com.mine.a"])
+    #expect(seen.waitingCount == 1 && seen.failedCount == 1, "the number of others' notifications is shown")
+    let owner = PermittedAPI(api: coordinator, caller: Caller(name: "ana"), audit: nil, meter: nil)
+    #expect(try await owner.notifications().waitingCount == 3000)
   }
 
   @Test("A definition may let its launches submit only what its author may define", .refuses(19))

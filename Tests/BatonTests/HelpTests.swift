@@ -6,7 +6,7 @@ import Testing
     "schema", "submit", "start", "poke", "completion",
     "list", "status", "console", "show", "watch",
     "wait", "logs", "explain", "trace", "cancel", "retry", "set", "schedules", "coordinators", "namespaces",
-    "transfers", "hosts",
+    "transfers", "notifications", "notify", "hosts",
     "fleet",
     "drain", "undrain",
     "evict", "pause",
@@ -24,7 +24,7 @@ import Testing
 
   static let simulations = [
     "simulate launch", "simulate expire", "simulate conditions", "simulate transfer", "store backup", "store move",
-    "host invite",
+    "notify test", "host invite",
     "host revoke",
     "host waiting", "host approve", "host forget", "fleet show", "fleet roots", "fleet rotate",
     "credential create", "credential list", "credential revoke", "audit list", "audit verify",

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCommands
 import BatonModel
 import BatonStore
@@ -168,6 +169,19 @@ import Testing
           key: failure.key, identifier: JobIdentifier(trusted: "com.example.running"), request: 1, host: hostile,
           transfer: transfer, status: failure)
       ])
+      var facts = JobNotification(id: hostile, event: .failure, at: hostile)
+      (facts.identifier, facts.reason, facts.host) = (JobIdentifier(trusted: hostile), hostile, hostile)
+      var failed = NotificationReport(receiver: ReceiverName(trusted: hostile), facts: facts, attempts: 3)
+      (failed.error, failed.failedAt) = (hostile, now.nanoseconds)
+      facts = JobNotification(id: hostile, event: .hostLost, at: hostile)
+      facts.host = hostile
+      var waiting = NotificationReport(receiver: ReceiverName(trusted: hostile), facts: facts, attempts: 1)
+      (waiting.error, waiting.nextAt) = (hostile, now.nanoseconds)
+      state.notifications.receivers = [
+        ReceiverReport(name: ReceiverName(trusted: hostile), kind: .webhook, place: hostile)
+      ]
+      (state.notifications.failed, state.notifications.waiting) = ([failed], [waiting])
+      state.receiverAnswer = ReceiverAnswer(isAccepted: false, text: hostile)
       state.verdict = AuditVerdict(rows: 1, last: 1, head: audited.hash, problem: hostile)
     }
     var world = World(FakeBackend(coordinator, host: facts))
@@ -180,7 +194,8 @@ import Testing
 
   static let listed = [
     ["list", "--all"], ["list", "--state", "pending"], ["hosts"], ["coordinators"], ["namespaces"], ["schedules"],
-    ["schedules", "list"], ["schedules", "pause", "com.example.running", "--reason", "x"], ["schedules", "resume", "com.example.running"],
+    ["schedules", "list"], ["schedules", "pause", "com.example.running", "--reason", "x"],
+    ["schedules", "resume", "com.example.running"],
     ["schedules", "backfill", "com.example.running", "--stop"],
     ["status"],
     ["queue"],
@@ -192,6 +207,7 @@ import Testing
     ["show", "com.example.stopped"], ["show", "com.example.held"], ["hosts", hostile], ["hosts", "nope"],
     ["explain", "com.example.ready"], ["trace", "com.example.report"], ["wait", "com.example.report"],
     ["watch", "com.example.report"], ["watch", "com.example.done"], ["doctor"], ["console", "--print"],
+    ["notifications"], ["notifications", "--receivers"], ["notify", "test", "ops"], ["notify", "test", hostile],
     ["transfers"], ["transfers", hostile], ["transfers", "--cancel", hostile],
   ]
   static let changing = [

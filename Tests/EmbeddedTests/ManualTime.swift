@@ -21,8 +21,9 @@ final class ManualTime: Sendable {
   }
 
   static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
-  /// The number of loops of a coordinator that sleep: ticks, promotions and housekeeping.
-  private static let loops = 3
+  /// At least so many loops of a coordinator sleep: ticks, housekeeping, the look for room and for late requests, and
+  /// the upkeep of notifications.
+  private static let loops = 5
   private let state = Mutex(State())
 
   var clocks: Clocks {

@@ -436,6 +436,7 @@ struct OperatorServerTests {
         try await $0.simulateConditions(ConditionOverrides(), on: host, lasting: .seconds(1))
       },
       "SimulateTransfer": { try await $0.simulateTransfer(TransferKey(request: RequestID(1), index: 0), .failure) },
+      "TestReceiver": { _ = try await $0.testReceiver(ReceiverName("ops")!) },
       "CancelTransfer": { try await $0.cancelTransfer(TransferKey(request: RequestID(1), index: 0)) },
       "Backup": { _ = try await $0.backUpStore(to: "/nowhere/of/the/test.sqlite") { _ in } },
       // Only the coordinator's own user moves the store: the row says that the call was denied.

@@ -61,6 +61,12 @@ FORGETS_SECRETS = """AFTER INSERT ON host WHEN NEW.secret IS NOT NULL
 # A transfer is forgotten, so no launch is told of it.
 LOST_TRANSFER = """AFTER INSERT ON transfer WHEN NEW.number = 2
     BEGIN DELETE FROM transfer WHERE request = NEW.request AND number = 2; END"""
+# A notification is forgotten, so its receiver is not told.
+LOST_NOTIFICATION = """AFTER INSERT ON notification WHEN NEW.subject % 3 = 0
+    BEGIN DELETE FROM notification WHERE subject = NEW.subject AND position = NEW.position; END"""
+# Each attempt has an id of its own.
+OTHER_ID = """AFTER UPDATE OF attempts ON notification WHEN NEW.attempts > OLD.attempts
+    BEGIN UPDATE notification SET id = NEW.id || 'x' WHERE subject = NEW.subject AND position = NEW.position; END"""
 
 TABLE = [
     Plant("no-requeue", "workers", 6, "jobs are stuck", NO_REQUEUE),
@@ -99,6 +105,8 @@ TABLE = [
     Plant("halves-files", "transfers", 3, "is not what the server holds"),
     Plant("asks-for-no-ranges", "transfers", 8, "fetched from the beginning"),
     Plant("lost-transfer", "transfers", 8, "was told to no launch", LOST_TRANSFER),
+    Plant("lost-notification", "webhooks", 1, "was not told", LOST_NOTIFICATION),
+    Plant("draws-another-id", "webhooks", 3, "another id", OTHER_ID),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
     Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
     Plant("leaks-sockets", "frames", 3000, "connections are left open"),

@@ -26,6 +26,7 @@ import torn
 import traces
 import transfers
 import used_up
+import webhooks
 import zombies
 from bench import Row
 
@@ -54,6 +55,7 @@ TABLE = [
     Row("disk-full", disks.full, 30, 2000),
     Row("disk-failing", disks.failing, 30, 5000),
     Row("telemetry", telemetry.run, 10, 200),
+    Row("webhooks", webhooks.run, 6, 110),
     Row("transfers", transfers.run, 24, 500),
     Row("chain", chain.run, 24, 1000),
     Row("flips", flips.run, 12, 300),

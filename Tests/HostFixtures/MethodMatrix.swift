@@ -27,6 +27,7 @@ package enum MethodMatrix {
       "Operators/HostPages": reading, "Operators/Coordinators": reading, "Operators/Shards": reading,
       "Operators/Batches": reading,
       "Operators/Namespaces": reading, "Operators/Transfers": reading, "Operators/CancelTransfer": commanding,
+      "Operators/Notifications": reading, "Operators/TestReceiver": commanding,
       "Operators/Standing": reading, "Operators/FindHosts": reading, "Operators/ExplainGroups": reading,
       "Operators/HostHistory": reading, "Operators/Versions": reading, "Operators/Queue": reading,
       "Operators/Changes": reading,

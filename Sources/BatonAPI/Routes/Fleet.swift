@@ -29,6 +29,14 @@ extension Route {
         "transfers": .array(found.transfers.map { JSONValue($0) }), "hasMore": .bool(found.hasMore),
       ])
     },
+    Route(.get, "/v1/notifications", .method("Notifications")) { call in
+      let found = try await call.run { try await $0.notifications() }
+      return Answer([
+        "notifications": .array((found.failed + found.waiting).map { JSONValue($0) }),
+        "receivers": .array(found.receivers.map { JSONValue($0) }), "waiting": JSONValue(found.waitingCount),
+        "failed": JSONValue(found.failedCount),
+      ])
+    },
     Route(.get, "/v1/audit", .method("Audit"), query: ["actor", "object", "since", "after", "limit"], audit),
     Route(.post, "/v1/fleet/pause", .method("Pause")) { call in try await pause(true, call) },
     Route(.post, "/v1/fleet/resume", .method("Pause")) { call in try await pause(false, call) },

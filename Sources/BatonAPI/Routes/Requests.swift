@@ -12,7 +12,8 @@ extension Route {
     [
       Route(
         .get, "/v1/requests", .method("List"),
-        query: ["pattern", "state", "host", "kind", "by", "flow", "since", "order", "obstacles", "after", "limit"], list)
+        query: ["pattern", "state", "host", "kind", "by", "flow", "since", "order", "obstacles", "after", "limit"], list
+      )
     ] + ofRequest(.get, "", "Show", show)
     + ofRequest(.get, "/shards", "Shards", query: ["after", "limit"], shards)
     + ofRequest(.get, "/explain", "Explain", explain) + ofRequest(.get, "/trace", "Trace", query: ["format"], trace)

@@ -131,7 +131,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
 extension [Definition] {
   /// The identifiers of the members of a flow.
   /// - Parameter wildcard: what the `*` of a pattern stands for.
-  /// - Throws: a `CommandFailure` with status `usage` if a pattern has no value, or the jobs cannot be put into an order.
+  /// - Throws: a `CommandFailure` with status `usage` if a pattern has no value, or the jobs cannot be put into an
+  ///   order.
   fileprivate func members(_ wildcard: String?, in file: String) throws -> [JobIdentifier] {
     let members = try map { definition in
       if let literal = definition.pattern.literal { return FlowPlan.Member(literal, of: definition) }
@@ -158,8 +159,8 @@ extension [Definition] {
     guard let one = first(where: { $0.after != nil }), count > 1 else { return }
     throw CommandFailure(
       .usage,
-      "\(file): \(one.pattern) comes after other jobs, and would start at once with them: add --as-flow, or 'baton apply' "
-        + "the file and submit single identifiers")
+      "\(file): \(one.pattern) comes after other jobs, and would start at once with them: add --as-flow, or 'baton "
+        + "apply' the file and submit single identifiers")
   }
 
   /// The identifiers that can be submitted. For each pattern it writes a note, because a pattern cannot be submitted.

@@ -2,8 +2,8 @@ import BatonJSON
 import BatonModel
 import BatonStore
 
-/// The members of a flow as a tree: each one below the one that it comes after. A member that comes after several others
-/// stands below the last one of these, and its line names the others.
+/// The members of a flow as a tree: each one below the one that it comes after. A member that comes after several
+/// others stands below the last one of these, and its line names the others.
 struct FlowTree {
   private let members: [RequestRecord]
   /// The positions of the members that stand below each member; those below no other have the key `nil`.

@@ -81,7 +81,7 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
       record.submittedAt.dated(from: now) + (record.principal.isEmpty ? "" : " by \(record.principal.onOneLine)")
     ),
     (
-      "Scheduled for",
+      "Scheduled",
       record.scheduledAt.map { $0.dated(from: now) + (record.isBackfill ? ", of a backfill" : "") } ?? ""
     ),
     ("Pokes", details.pokes.isEmpty ? "" : String(details.pokes.count)),

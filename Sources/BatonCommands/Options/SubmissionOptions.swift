@@ -28,8 +28,9 @@ struct SubmissionOptions: ParsableArguments, Sendable {
   ) async throws {
     let console = Console.current
     let display = ProgressDisplay(console, to: .error, isQuiet: options.quiet, isJudged: true)
-    let outcomes = try await Submitting(orders: orders, accepted: accepted, asFlow: asFlow, client: client, display: display)
-      .run()
+    let submitting = Submitting(
+      orders: orders, accepted: accepted, asFlow: asFlow, client: client, display: display)
+    let outcomes = try await submitting.run()
     console.tell(outcomes, options, remark: remark, isList: isList, awaitsEnd: wait)
     if wait { try await follow(outcomes.compactMap(\.name), display, isList: isList) }
     if let refused = outcomes.compactMap(\.refusedStatus).first { throw CommandFailure(refused) }

@@ -124,7 +124,8 @@ enum ActivityWords {
 
   /// What the calls of each method concern.
   private static let kinds: [String: Kind] = [
-    "Apply": .definition, "Remove": .definition, "Evict": .definition, "Unevict": .definition, "Submit": .request, "SubmitFlow": .request,
+    "Apply": .definition, "Remove": .definition, "Evict": .definition, "Unevict": .definition, "Submit": .request,
+    "SubmitFlow": .request,
     "Cancel": .request, "Retry": .request, "Redefine": .request, "SetPriority": .request, "SetSpread": .request,
     "PauseSchedule": .definition, "ResumeSchedule": .definition, "Backfill": .definition, "StopBackfill": .definition,
     "SimulateLaunch": .request, "SimulateExpiry": .request, "Drain": .host, "Undrain": .host, "ForgetHost": .host,

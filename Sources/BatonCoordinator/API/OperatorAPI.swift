@@ -107,6 +107,10 @@ package protocol OperatorAPI: Sendable {
   /// The transfers of requests that have not ended, in the order of their requests.
   /// - Parameter host: only those of this host; `nil` for all.
   func transfers(on host: HostName?) async throws -> FleetTransfers
+  /// The notifications that wait for their receivers, and those that have failed.
+  func notifications() async throws -> NotificationReports
+  /// Sends a test to a receiver now.
+  func testReceiver(_ name: ReceiverName) async throws -> ReceiverAnswer
   /// Asks the host of a transfer to end it, as a failure that its job is told.
   func cancelTransfer(_ key: TransferKey) async throws
   /// Calls `body` with what has changed, at most once a second, until the coordinator shuts down or `body` is too slow.

@@ -103,6 +103,17 @@ extension OperatorClient {
     _ = try await call { try await operators.cancelTransfer(request, metadata: metadata, options: options) }
   }
 
+  package func notifications() async throws -> NotificationReports {
+    try NotificationReports(
+      try await call { try await operators.notifications(Baton_V1_Empty(), metadata: metadata, options: options) })
+  }
+
+  package func testReceiver(_ name: ReceiverName) async throws -> ReceiverAnswer {
+    let request = Baton_V1_TestReceiverRequest.with { $0.receiver = name.rawValue }
+    let reply = try await call { try await operators.testReceiver(request, metadata: metadata, options: options) }
+    return ReceiverAnswer(isAccepted: reply.isAccepted, text: reply.text)
+  }
+
   package func namespaces() async throws -> NamespaceReports {
     NamespaceReports(
       try await call { try await operators.namespaces(Baton_V1_Empty(), metadata: metadata, options: options) })

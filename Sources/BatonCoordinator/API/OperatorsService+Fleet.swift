@@ -88,6 +88,24 @@ extension OperatorsService {
     }
   }
 
+  func notifications(
+    request: Baton_V1_Empty, context: ServerContext
+  ) async throws -> Baton_V1_NotificationsReply {
+    try await answering { try await api.notifications().proto }
+  }
+
+  func testReceiver(
+    request: Baton_V1_TestReceiverRequest, context: ServerContext
+  ) async throws -> Baton_V1_TestReceiverReply {
+    try await answering {
+      guard let name = ReceiverName(request.receiver) else {
+        throw OperatorError.invalid("the name of a receiver is \(ReceiverName.rule)")
+      }
+      let answer = try await api.testReceiver(name)
+      return .with { ($0.isAccepted, $0.text) = (answer.isAccepted, answer.text) }
+    }
+  }
+
   func namespaces(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_NamespacesReply {
     try await answering { try await api.namespaces().proto }
   }

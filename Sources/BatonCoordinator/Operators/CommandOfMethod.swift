@@ -11,6 +11,7 @@ enum CommandOfMethod {
     "RequestDefinition": "show --definition", "RevokeHost": "host revoke", "RotateRoot": "fleet rotate",
     "SetPriority": "set", "SetSpread": "set", "Shards": "show --shards",
     "SimulateConditions": "simulate conditions",
+    "TestReceiver": "notify test",
     "Standing": "status", "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch",
     "SimulateTransfer": "simulate transfer", "SubmitFlow": "submit --as-flow",
     "SetSchedules": "schedules pause", "Backfill": "schedules backfill", "StopBackfill": "schedules backfill --stop",
@@ -20,7 +21,7 @@ enum CommandOfMethod {
   /// Methods that are commands without their capital letter.
   private static let plain: Set = [
     "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
-    "Namespaces", "Pause", "Prune", "Queue", "Remove",
+    "Namespaces", "Notifications", "Pause", "Prune", "Queue", "Remove",
     "Retry", "Show", "Submit", "Trace", "Transfers", "Watch",
   ]
 

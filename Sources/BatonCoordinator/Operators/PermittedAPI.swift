@@ -408,6 +408,24 @@ struct PermittedAPI: OperatorAPI {
     try await changing("CancelTransfer", "\(key)") { try await api.cancelTransfer(key) }
   }
 
+  /// A caller with patterns sees only what is told of jobs that its patterns cover, and counts that.
+  func notifications() async throws -> NotificationReports {
+    var reports = try await api.notifications()
+    guard caller.limits != nil else { return reports }
+    func isHidden(_ report: NotificationReport) -> Bool {
+      report.facts.identifier.map { !caller.covers(IdentifierPattern($0)) } ?? true
+    }
+    reports.waiting.removeAll(where: isHidden)
+    reports.failed.removeAll(where: isHidden)
+    (reports.waitingCount, reports.failedCount) = (reports.waiting.count, reports.failed.count)
+    return reports
+  }
+
+  func testReceiver(_ name: ReceiverName) async throws -> ReceiverAnswer {
+    try await checkUnlimited("TestReceiver", name.rawValue)
+    return try await changing("TestReceiver", name.rawValue) { try await api.testReceiver(name) }
+  }
+
   /// A caller with patterns sees only the namespaces that its patterns cover.
   func namespaces() async throws -> NamespaceReports {
     var reports = try await api.namespaces()

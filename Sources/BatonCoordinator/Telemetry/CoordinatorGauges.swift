@@ -21,6 +21,9 @@ package struct CoordinatorGauges: Hashable, Sendable {
   package var slots: [HostName: Slots] = [:]
   /// The number of transfers that have not ended by state, of the hosts that are connected to this coordinator.
   package var transfers: [TransferStage: Int] = [:]
+  /// How many notifications wait for their receivers, and how many that have failed are kept.
+  package var waitingNotifications = 0
+  package var failedNotifications = 0
   /// How long ago a request of each definition succeeded last, as far as that is known.
   package var sinceSuccess: [IdentifierPattern: Duration] = [:]
 
@@ -69,6 +72,12 @@ package struct CoordinatorGauges: Hashable, Sendable {
       MetricFamily(
         Names.Metric.transfers,
         TransferStage.allCases.map { ([MetricLabel(Names.Label.state, $0.rawValue)], Double(transfers[$0] ?? 0)) }),
+      MetricFamily(
+        Names.Metric.notifications,
+        [
+          ([MetricLabel(Names.Label.state, Names.Label.waiting)], Double(waitingNotifications)),
+          ([MetricLabel(Names.Label.state, Names.Label.failed)], Double(failedNotifications)),
+        ]),
       MetricFamily(Names.Metric.requests, requestReadings(label)),
       MetricFamily(Names.Metric.readyOldest, readyOldest?.inSeconds ?? 0),
       MetricFamily(

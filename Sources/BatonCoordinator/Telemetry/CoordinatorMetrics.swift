@@ -52,6 +52,8 @@ package final class CoordinatorMetrics: Sendable {
     transferSent = Counter(label: Names.Metric.transferSent, factory: factory)
     // The counter exists from the start. If it appeared with the first drop, a reader could not see the increase.
     spansDropped(0, .rejected)
+    notificationsSent(0)
+    notificationsFailed(0)
     for code in Refusal.Kind.allCases { submissionsRefused(code, count: 0) }
     for end in [TransferEnd.cancelled.word, Self.done] { transfersEnded(end, Names.Label.none, count: 0) }
     for code in TransferFailure.Code.allCases { transfersEnded(Names.Label.failed, code.rawValue, count: 0) }
@@ -150,6 +152,17 @@ package final class CoordinatorMetrics: Sendable {
   package func spansDropped(_ count: Int, _ cause: BatchQueue.Drop) {
     Counter(
       label: Names.Metric.spansDropped, dimensions: [(Names.Label.reason, cause.rawValue)], factory: factory
+    ).increment(by: count)
+  }
+
+  /// Receivers have taken notifications.
+  package func notificationsSent(_ count: Int) { notificationsEnded(Names.Label.sent, count) }
+  /// Notifications have failed for good.
+  package func notificationsFailed(_ count: Int) { notificationsEnded(Names.Label.failed, count) }
+
+  private func notificationsEnded(_ outcome: String, _ count: Int) {
+    Counter(
+      label: Names.Metric.notificationsEnded, dimensions: [(Names.Label.outcome, outcome)], factory: factory
     ).increment(by: count)
   }
 

@@ -130,8 +130,8 @@ extension SpanSource {
 // MARK: What joined
 
 extension SpanSource {
-  /// Adds the id of every poke, and a link to each submitter's span and to each request that this one has waited for, so
-  /// that a person can follow a trace that leads to this request.
+  /// Adds the id of every poke, and a link to each submitter's span and to each request that this one has waited for,
+  /// so that a person can follow a trace that leads to this request.
   private func tellJoined(_ span: inout SpanRecord) {
     span.links += awaited.map { SpanLink(trace: $0.traceID, span: $0.spanID) }
     if !joined.pokes.isEmpty { span.attributes.append(Attribute(Names.Attribute.pokes, .strings(joined.pokes))) }

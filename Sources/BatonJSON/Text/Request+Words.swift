@@ -14,7 +14,7 @@ extension RequestRecord {
         + (hostAway.map { "; \($0.text(at: now))" } ?? "")
     case .succeeded: "succeeded" + duration + (result.map { ": \($0)" } ?? "") + (skippedText.map { ", \($0)" } ?? "")
     case .failed: "failed: \((reason ?? "it gave no reason").lastLine)"
-    case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")
+    case .cancelled: "cancelled" + (reason.map { (isCancelledByFlow ? ": " : " by ") + $0.onOneLine } ?? "")
     }
   }
 
@@ -75,6 +75,11 @@ extension RequestRecord {
         "look at its output: baton logs \(name.arguments)",
         "go on at its checkpoint: baton retry \(name.arguments)",
         "if you have repaired its file: baton apply FILE, then baton retry \(name.arguments) --with-new-definition",
+      ]
+    case .cancelled where isCancelledByFlow:
+      [
+        "it waits again when the job of its flow that has failed is retried",
+        "or submit it by itself: baton submit \(identifier)",
       ]
     case .cancelled: ["submit it again: baton submit \(identifier)"]
     case .scheduled, .ready, .running, .succeeded: []

@@ -56,6 +56,8 @@ package struct Definition: Hashable, Sendable, Codable {
   /// The jobs of a flow that have to end before a request of this job starts; `nil` for none. A request that is not
   /// submitted as a member of a flow waits for none of them.
   package var after: [Dependency]?
+  /// Who is told of what happens to requests of this definition; `nil` tells only those whom the fleet tells.
+  package var notify: NotifyRule?
   /// What the stock worker runs; `nil` if a worker must have a Swift handler for the identifier.
   package var work: Work?
   /// How a request is divided among several hosts or slots; `nil` if one launch at a time does all of it.

@@ -1,6 +1,6 @@
 /// The name of another job in a definition: in `onSuccess`, `onFailure` and `after`. It is an identifier. In the
-/// definition of a wildcard it may end with `.${wildcard}`, which stands for the part of a request's identifier that the
-/// `*` matches.
+/// definition of a wildcard it may end with `.${wildcard}`, which stands for the part of a request's identifier that
+/// the `*` matches.
 package struct JobReference: Hashable, Sendable, Codable, CustomStringConvertible {
   package let text: String
 

@@ -57,8 +57,8 @@ extension Obstacle.Kind {
     case .waitsForOthers:
       Row(
         subject: .request,
-        meaning: "It is a member of a flow, and the jobs that `after` of its definition names have not all ended. If one "
-          + "of them ends otherwise than `after` asks, the request is cancelled.",
+        meaning: "It is a member of a flow, and the jobs that `after` of its definition names have not all ended. If "
+          + "one of them ends otherwise than `after` asks, the request is cancelled.",
         text: "it comes after {others} in its flow", remedy: "wait for it, or submit IDENTIFIER by itself")
     case .maxRunningReached:
       Row(

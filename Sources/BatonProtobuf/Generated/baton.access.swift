@@ -61,6 +61,8 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Namespaces": .read
     case "baton.v1.Operators/Transfers": .read
     case "baton.v1.Operators/CancelTransfer": .operate
+    case "baton.v1.Operators/Notifications": .read
+    case "baton.v1.Operators/TestReceiver": .operate
     case "baton.v1.Operators/Standing": .read
     case "baton.v1.Operators/FindHosts": .read
     case "baton.v1.Operators/ExplainGroups": .read

@@ -2007,6 +2007,32 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Notifications" metadata.
+        package enum Notifications: Sendable {
+            /// Request type for "Notifications".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Notifications".
+            package typealias Output = Baton_V1_NotificationsReply
+            /// Descriptor for "Notifications".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Notifications",
+                type: .unary
+            )
+        }
+        /// Namespace for "TestReceiver" metadata.
+        package enum TestReceiver: Sendable {
+            /// Request type for "TestReceiver".
+            package typealias Input = Baton_V1_TestReceiverRequest
+            /// Response type for "TestReceiver".
+            package typealias Output = Baton_V1_TestReceiverReply
+            /// Descriptor for "TestReceiver".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "TestReceiver",
+                type: .unary
+            )
+        }
         /// Namespace for "Standing" metadata.
         package enum Standing: Sendable {
             /// Request type for "Standing".
@@ -2202,6 +2228,8 @@ package enum Baton_V1_Operators: Sendable {
             Namespaces.descriptor,
             Transfers.descriptor,
             CancelTransfer.descriptor,
+            Notifications.descriptor,
+            TestReceiver.descriptor,
             Standing.descriptor,
             FindHosts.descriptor,
             ExplainGroups.descriptor,
@@ -3084,6 +3112,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_CancelTransferRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Notifications" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The notifications that wait for their receivers, and those that have failed.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_NotificationsReply` messages.
+        func notifications(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_NotificationsReply>
+
+        /// Handle the "TestReceiver" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sends a test to a receiver now.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_TestReceiverRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_TestReceiverReply` messages.
+        func testReceiver(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_TestReceiverRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_TestReceiverReply>
 
         /// Handle the "Standing" method.
         ///
@@ -4137,6 +4201,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_CancelTransferRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Notifications" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The notifications that wait for their receivers, and those that have failed.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_NotificationsReply` message.
+        func notifications(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_NotificationsReply>
+
+        /// Handle the "TestReceiver" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sends a test to a receiver now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_TestReceiverRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_TestReceiverReply` message.
+        func testReceiver(
+            request: GRPCCore.ServerRequest<Baton_V1_TestReceiverRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_TestReceiverReply>
 
         /// Handle the "Standing" method.
         ///
@@ -5196,6 +5296,42 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_Empty
 
+        /// Handle the "Notifications" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The notifications that wait for their receivers, and those that have failed.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_NotificationsReply` to respond with.
+        func notifications(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_NotificationsReply
+
+        /// Handle the "TestReceiver" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sends a test to a receiver now.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_TestReceiverRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_TestReceiverReply` to respond with.
+        func testReceiver(
+            request: Baton_V1_TestReceiverRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_TestReceiverReply
+
         /// Handle the "Standing" method.
         ///
         /// > Source IDL Documentation:
@@ -5954,6 +6090,28 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Notifications.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_NotificationsReply>(),
+            handler: { request, context in
+                try await self.notifications(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.TestReceiver.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_TestReceiverRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_TestReceiverReply>(),
+            handler: { request, context in
+                try await self.testReceiver(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Standing.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_StandingReply>(),
@@ -6624,6 +6782,28 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
         let response = try await self.cancelTransfer(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func notifications(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_NotificationsReply> {
+        let response = try await self.notifications(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func testReceiver(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_TestReceiverRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_TestReceiverReply> {
+        let response = try await self.testReceiver(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -7426,6 +7606,32 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
         return GRPCCore.ServerResponse<Baton_V1_Empty>(
             message: try await self.cancelTransfer(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func notifications(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_NotificationsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_NotificationsReply>(
+            message: try await self.notifications(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func testReceiver(
+        request: GRPCCore.ServerRequest<Baton_V1_TestReceiverRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_TestReceiverReply> {
+        return GRPCCore.ServerResponse<Baton_V1_TestReceiverReply>(
+            message: try await self.testReceiver(
                 request: request.message,
                 context: context
             ),
@@ -8692,6 +8898,52 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Notifications" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The notifications that wait for their receivers, and those that have failed.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_NotificationsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func notifications<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_NotificationsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NotificationsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "TestReceiver" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sends a test to a receiver now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_TestReceiverRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_TestReceiverRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_TestReceiverReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func testReceiver<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_TestReceiverRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_TestReceiverRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_TestReceiverReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TestReceiverReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Standing" method.
@@ -10596,6 +10848,74 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "Notifications" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The notifications that wait for their receivers, and those that have failed.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_NotificationsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func notifications<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_NotificationsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NotificationsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Notifications.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "TestReceiver" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sends a test to a receiver now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_TestReceiverRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_TestReceiverRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_TestReceiverReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func testReceiver<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_TestReceiverRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_TestReceiverRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_TestReceiverReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TestReceiverReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.TestReceiver.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "Standing" method.
         ///
         /// > Source IDL Documentation:
@@ -12342,6 +12662,64 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_CancelTransferRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Notifications" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The notifications that wait for their receivers, and those that have failed.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func notifications<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NotificationsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.notifications(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_NotificationsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "TestReceiver" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Sends a test to a receiver now.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_TestReceiverRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func testReceiver<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_TestReceiverRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TestReceiverReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.testReceiver(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_TestReceiverRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_TestReceiverReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -14236,6 +14614,72 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.cancelTransfer(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Notifications" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The notifications that wait for their receivers, and those that have failed.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func notifications<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_NotificationsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.notifications(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "TestReceiver" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Sends a test to a receiver now.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func testReceiver<Result>(
+        _ message: Baton_V1_TestReceiverRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TestReceiverReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_TestReceiverRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.testReceiver(
             request: request,
             options: options,
             onResponse: handleResponse

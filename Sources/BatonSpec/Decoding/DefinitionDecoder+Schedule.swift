@@ -24,6 +24,7 @@ extension DefinitionDecoder {
     definition.after = dependencies(fields["after"], of: definition)
     definition.onSuccess = followUp(fields["onSuccess"], of: definition.pattern)
     definition.onFailure = followUp(fields["onFailure"], of: definition.pattern)
+    definition.notify = notify(fields["notify"])
   }
 
   private mutating func followUp(_ field: Field?, of pattern: IdentifierPattern) -> JobReference? {

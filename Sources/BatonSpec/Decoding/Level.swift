@@ -1,3 +1,5 @@
+import BatonModel
+
 /// A mapping of a job file, and the keys that it knows. `Config/job.schema.json` has the same keys; a test
 /// compares them.
 enum Level: String, CaseIterable {
@@ -10,6 +12,8 @@ enum Level: String, CaseIterable {
   case schedule
   /// One of the mappings of the list `after`.
   case after
+  case notify
+  case patience = "notify.waits"
   case work
   case items = "work.items"
   /// One of the mappings of `work.secrets`, each of which has a name of its own.
@@ -30,7 +34,7 @@ enum Level: String, CaseIterable {
         "batchTimeout", "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit",
         "allowFrequent",
         "earliestBeginDate",
-        "repeat", "schedule", "pokeSpacing", "maySubmit", "after", "onSuccess", "onFailure", "work",
+        "repeat", "schedule", "pokeSpacing", "maySubmit", "after", "onSuccess", "onFailure", "notify", "work",
       ]
     case .gpu: ["count", "memory"]
     case .preferredLabel: ["value", "weight"]
@@ -38,6 +42,8 @@ enum Level: String, CaseIterable {
     case .repeat: ["every"]
     case .after: ["identifier", "on"]
     case .schedule: ["cron", "timeZone", "jitter", "exclude", "missed", "overlap", "from", "until"]
+    case .notify: NotificationKind.keys.map(\.rawValue)
+    case .patience: ["after", "to"]
     case .work:
       [
         "command", "directory", "items", "batchSize", "pass", "environment", "secrets", "onExpiry", "terminateBefore",

@@ -94,6 +94,7 @@ private struct FieldWriter {
     add("after", definition.after.map { .list($0.map(dependency)) })
     add("onSuccess", definition.onSuccess?.text)
     add("onFailure", definition.onFailure?.text)
+    add("notify", definition.notify.map(notify))
   }
 
   // MARK: Mappings
@@ -127,6 +128,22 @@ private struct FieldWriter {
     mapping { fields in
       fields.add("identifier", dependency.identifier.text)
       if dependency.on != .success { fields.add("on", dependency.on.rawValue) }
+    }
+  }
+
+  private func notify(_ rule: NotifyRule) -> DefinitionValue {
+    func names(_ list: [ReceiverName]) -> DefinitionValue { .list(list.map { .text($0.rawValue) }) }
+    return mapping { fields in
+      for kind in NotificationKind.keys {
+        fields.add(kind.rawValue, rule[kind].map(names))
+        guard kind == .waits, let waits = rule.waits else { continue }
+        fields.add(
+          kind.rawValue,
+          mapping { fields in
+            fields.add("after", waits.after)
+            fields.add("to", names(waits.to))
+          })
+      }
     }
   }
 

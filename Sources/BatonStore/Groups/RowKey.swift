@@ -33,8 +33,8 @@ enum RowKey: Hashable {
   case spread(RequestID)
   /// The request, its transfers, and the host that carries them out.
   case transfers(RequestID)
-  /// What the request waits for, and which requests wait for it: the rows of dependencies. The requests that it waits for
-  /// are loaded and not locked.
+  /// What the request waits for, and which requests wait for it: the rows of dependencies. The requests that it waits
+  /// for are loaded and not locked.
   case dependencies(RequestID)
   /// As `spread`, and the shards of the request that have not ended.
   case shards(RequestID)
@@ -42,6 +42,9 @@ enum RowKey: Hashable {
   case allShards(RequestID)
   /// The spans of the request that wait to be sent.
   case spans(RequestID)
+  /// The notifications of a request or a host that wait or have failed. They are read and not locked: others only add
+  /// to them, and the steward alone changes them.
+  case notifications(Int64)
   /// The oldest ready requests of a class, at most so many, without those that another group has locked.
   case ready(RequirementClass, Int)
   /// Scheduled requests that are due, at most so many, and the ones that are due next.
@@ -151,7 +154,7 @@ struct HeldRows {
     case .everything, .tenures, .allRunning, .identifier, .ready, .due, .launchesOn, .transfersOn, .openTransfersOn,
       .unfinished, .unfinishedOf,
       .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
-      .credentials, .audit, .oldAudit:
+      .credentials, .audit, .oldAudit, .notifications:
       return false
     }
   }
@@ -194,6 +197,7 @@ package indirect enum KnownNeeds: Sendable {
   case claim([Claim])
   case checkpoint([Checkpoint], WorkerProcess)
   case end([Ending], WorkerProcess)
+  case notifications([NotificationKey])
 
   var keys: [RowKey] {
     switch self {
@@ -203,6 +207,7 @@ package indirect enum KnownNeeds: Sendable {
     case .claim(let claims): claims.flatMap(Self.keys)
     case .checkpoint(let checkpoints, let process):
       [.host(process.host)] + checkpoints.map { .request($0.launch.request) }
+    case .notifications(let keys): Set(keys.map(\.subject)).sorted().map { .notifications($0) }
     case .end(let endings, let process): [.host(process.host)] + endings.map { .identifierOf($0.launch.request) }
     }
   }

@@ -89,7 +89,9 @@ extension RowLoader {
 
   private mutating func find(_ key: RowKey, _ named: inout NamedRows) {
     switch key {
-    case .everything, .tenures, .allDefinitions, .ready, .due, .oldestSubmissions, .namespaces, .allRunning: break
+    case .everything, .tenures, .allDefinitions, .ready, .due, .oldestSubmissions, .namespaces, .allRunning,
+      .notifications:
+      break
     case .lockedNamespace(let prefix): lock(.namespace, RowLock.number(of: prefix))
     case .identifier(let name): named.identifiers.append(name.rawValue)
     case .identifierOf(let id): named.requests.append(id.rawValue)

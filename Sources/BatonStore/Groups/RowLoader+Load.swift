@@ -239,7 +239,7 @@ extension RowLoader {
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
       .hostRow, .orphans, .exampleOf,
       .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards,
-      .transfers, .dependencies:
+      .transfers, .dependencies, .notifications:
       break
     }
   }
@@ -283,6 +283,8 @@ extension RowLoader {
       load("item_page", "request IN ?1 AND \(last)", .integers(lastItems))
     }
     if !items.isEmpty { load("item_page", "request IN ?1", .integers(items)) }
+    let subjects = keys.compactMap { if case .notifications(let subject) = $0 { subject } else { nil } }
+    if !subjects.isEmpty { load("notification", "subject IN ?1", .integers(subjects)) }
     if !spans.isEmpty { load("unsent_span", "request IN ?1", .integers(spans)) }
   }
 

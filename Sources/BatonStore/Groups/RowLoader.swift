@@ -188,7 +188,7 @@ extension RowKey {
       .spread, .transfers, .openTransfersOn, .dependencies,
       .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions,
       .namespaces, .lockedNamespace, .allRunning, .host, .hostRow, .conditions,
-      .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:
+      .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit, .notifications:
       false
     }
   }

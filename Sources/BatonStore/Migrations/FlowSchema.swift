@@ -1,8 +1,8 @@
 internal import GRDB
 
 /// The twenty-first schema: flows. A flow is a set of requests that were submitted together; its number is that of the
-/// request that came first. A request that waits for others is scheduled with the cause 3 and 2^63 - 1 in `eligible_at`,
-/// as one that waits for the live request of its identifier, so no time makes it ready.
+/// request that came first. A request that waits for others is scheduled with the cause 3 and 2^63 - 1 in
+/// `eligible_at`, as one that waits for the live request of its identifier, so no time makes it ready.
 enum FlowSchema {
   static func extend(_ db: Database) throws { try db.execute(sql: columns + dependencies) }
 
@@ -19,9 +19,11 @@ enum FlowSchema {
   private static let dependencies = """
     CREATE TABLE dependency (
       request INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,
-      awaited INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,
+      awaited INTEGER NOT NULL,  -- it may not be kept any more
       ending INTEGER NOT NULL CHECK (ending BETWEEN 0 AND 2),
       state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 2),
+      trace_id BLOB NOT NULL CHECK (length(trace_id) = 16),  -- of the one that is awaited
+      span_id BLOB NOT NULL CHECK (length(span_id) = 8),
       PRIMARY KEY (request, awaited),
       CHECK (request <> awaited)
     ) STRICT, WITHOUT ROWID;

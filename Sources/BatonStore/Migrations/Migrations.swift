@@ -32,6 +32,7 @@ enum Migrations {
     migrator.registerMigration("20 what follows a failure") { try RetrySchema.extend($0) }
     migrator.registerMigration("21 flows") { try FlowSchema.extend($0) }
     migrator.registerMigration("22 paused schedules") { try SchedulePauseSchema.extend($0) }
+    migrator.registerMigration("23 notifications") { try NotificationSchema.extend($0) }
     return migrator
   }
 

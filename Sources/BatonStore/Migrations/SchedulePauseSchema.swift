@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The twenty-first schema: schedules that are paused, backfills, and the time of the calendar for which a request
+/// The twenty-second schema: schedules that are paused, backfills, and the time of the calendar for which a request
 /// stands.
 enum SchedulePauseSchema {
   static func extend(_ db: Database) throws {

@@ -258,6 +258,8 @@ enum PostgresSchema {
         awaited bigint NOT NULL,
         ending bigint NOT NULL CHECK (ending BETWEEN 0 AND 2),
         state bigint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 2),
+        trace_id bytea NOT NULL CHECK (length(trace_id) = 16),
+        span_id bytea NOT NULL CHECK (length(span_id) = 8),
         PRIMARY KEY (request, awaited),
         CHECK (request <> awaited)
       ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
@@ -278,7 +280,6 @@ enum PostgresSchema {
         DELETE FROM spread USING gone WHERE spread.request = gone.id;
         DELETE FROM transfer USING gone WHERE transfer.request = gone.id;
         DELETE FROM dependency USING gone WHERE dependency.request = gone.id;
-        DELETE FROM dependency USING gone WHERE dependency.awaited = gone.id;
         IF EXISTS (SELECT 1 FROM request JOIN gone ON request.head = gone.id) THEN
           DELETE FROM request USING gone WHERE request.head = gone.id;
         END IF;
@@ -312,6 +313,38 @@ enum PostgresSchema {
         AND request.scheduled_at IS NULL AND i.id = request.identifier AND i.anchor_at = request.earliest_at
         AND i.anchor_is_dated = request.is_dated
       """,
+    ],
+    // Notifications. What an earlier version ends meanwhile is not told.
+    [
+      """
+      ALTER TABLE request
+        ADD COLUMN IF NOT EXISTS notified bigint NOT NULL DEFAULT 0 CHECK (notified >= 0),
+        ADD COLUMN IF NOT EXISTS tell_at bigint
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS request_tell_at ON request (tell_at)
+        WHERE tell_at IS NOT NULL AND launches = 0 AND state <= 1
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS notification (
+        subject bigint NOT NULL,
+        position bigint NOT NULL CHECK (position >= 1),
+        receiver text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        content text COLLATE "C" NOT NULL,
+        at bigint NOT NULL,
+        since bigint NOT NULL,
+        attempts bigint NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+        next_at bigint NOT NULL,
+        error text COLLATE "C",
+        failed_at bigint,
+        PRIMARY KEY (subject, position, receiver),
+        CHECK (failed_at IS NULL OR error IS NOT NULL)
+      ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "CREATE INDEX IF NOT EXISTS notification_due ON notification (receiver, next_at) WHERE failed_at IS NULL",
+      "CREATE INDEX IF NOT EXISTS notification_since ON notification (since) WHERE failed_at IS NULL",
+      "CREATE INDEX IF NOT EXISTS notification_failed ON notification (failed_at) WHERE failed_at IS NOT NULL",
     ],
   ]
 

@@ -94,6 +94,7 @@ extension Verbs {
   ) throws {
     guard let owner = try prepare(.ownerOfRequest).first(waiting.id, row: { ($0.int64(0), $0.text(1)) }) else { return }
     try note(event, detail: nil, of: waiting.id, at: now)
+    try tellMissed(waiting, because: event, at: now)
     let identifier = JobIdentifier(trusted: owner.1)
     guard let next = schedule.first(for: identifier, at: now) else {
       _ = try cancel(.request(RequestID(waiting.id)), by: "schedule", at: now)
@@ -101,6 +102,8 @@ extension Verbs {
     }
     try giveTime(next, to: waiting.id, .unrelated)
     try setAnchor(next.earliest, of: owner.0)
+    let definition = try knownDefinition(waiting.requirementClass.definition).definition
+    try setPatience(of: waiting.id, definition, next.earliest, at: now)
     var moved = waiting
     (moved.earliest, moved.anchor, moved.scheduledAt) = (next.earliest, next.earliest, next.scheduledAt)
     _ = try reconsider(moved, from: .scheduled, at: now)

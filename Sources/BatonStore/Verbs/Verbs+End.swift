@@ -70,6 +70,7 @@ extension Verbs {
       ending, retry: definition.definition.retry, losses: limits.losses, countsAsLoss: countsAsLoss,
       maySkip: try maySkipBatch(of: request, after: ending, definition.definition))
     try closeLaunch(ending, of: request, at: now)
+    if ending.outcome == .lost, countsAsLoss { try tellLoss(of: request, definition.definition, at: now) }
     try charge(request, pattern: definition.pattern, at: now)
     try noteEnd(of: request, definition.definition, at: now)
     if definition.definition.kind == .refresh { try noteResult(ending, of: request) }
@@ -123,6 +124,7 @@ extension Verbs {
     answer.take(try passOn(fate.state, of: request.id, isAwaited: request.isAwaited, at: now))
     let failure = ending.failure(request)
     answer.follow(try followUp(of: request, fate.state, failure: failure, launches: request.launches, at: now))
+    try tellEnd(of: request, fate.state, ending, failure: failure, launches: request.launches, at: now)
     return answer
   }
 
@@ -141,6 +143,9 @@ extension Verbs {
     _ request: inout LaunchedRequest, _ ending: Ending, _ fate: Fate, at now: Moment
   ) throws -> EndingAnswer {
     let definition = try knownDefinition(request.requirementClass.definition)
+    if fate.state == .failed, ending.isQuarantine {
+      try tellQuarantine(ofShard: request, definition.definition, fate.reason, at: now)
+    }
     let end = try settleShard(request, fate, ledger: request.ledger, definition, at: now)
     request.state = end.state
     var answer = answer(to: ending, of: request, fate, at: now)

@@ -54,6 +54,7 @@ extension Verbs {
     if let place = new.place { try noteWaits(place, of: id) }
     try queueSpans([.submit], of: id, launch: 0, isSampled: new.trace.isSampled)
     if let payload = new.payload { try prepare(.setPayload).run(id, payload) }
+    try setPatience(of: id, new.definition.definition, new.earliest, at: now)
     try count(pattern: new.definition.pattern, from: nil, to: readiness.state)
     return id
   }
@@ -81,6 +82,7 @@ extension Verbs {
       try prepare(.clearPayload).run(waiting.id)
     }
     let old = try knownDefinition(waiting.definition)
+    try setPatience(of: waiting.id, new.definition.definition, after: old.definition, new.earliest, at: now)
     if new.definition.definition.repeats, !old.definition.repeats, new.mark != .isPart {
       try setAnchor(new.earliest, of: identifier)
     }

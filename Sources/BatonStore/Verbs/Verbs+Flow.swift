@@ -172,14 +172,13 @@ extension Verbs {
   ) throws -> Unfinished? {
     let found = try prepare(.unfinishedRequest).all(request.rawValue, row: Self.unfinished).first
     guard let waiting = found, waiting.launches == 0 else { return nil }
-    try prepare(.dropFirstCompletion).run(request.rawValue)
     let name = try prepare(.nameOfRequest).first(awaited.rawValue) { "\($0.text(0)) (request \($0.int(1)))" }
     try prepare(.cancelRequest).run(
       Self.flowPrincipal, now.date, now.steady, "\(name ?? "another request") \(state.predicate)", String?.none,
       request.rawValue)
-    if queuesSpans, waiting.isSampled {
-      try need(.spans(request))
-      try prepare(.queueFirstCompletion).run(request.rawValue, SpanParts.complete.rawValue)
+    // A request can be cancelled by its flow several times before its first launch. Its span tells of the first time.
+    if try prepare(.hasFirstCompletion).first(request.rawValue, row: { _ in true }) != true {
+      try queueSpans(.complete, of: request.rawValue, launch: 0, isSampled: waiting.isSampled)
     }
     try count(pattern: try knownDefinition(waiting.definition).pattern, from: waiting.state, to: .cancelled)
     return waiting
@@ -187,6 +186,11 @@ extension Verbs {
 
   /// Who cancels a request of which a dependency cannot be met any more.
   package static let flowPrincipal = "flow"
+}
+
+extension RequestRecord {
+  /// Whether the request was cancelled because something that it waits for cannot happen any more.
+  package var isCancelledByFlow: Bool { state == .cancelled && ledger.cancelledBy == Verbs.flowPrincipal }
 }
 
 // MARK: Retrying
@@ -282,7 +286,11 @@ extension AwaitedRequest.State {
 }
 
 extension Query {
-  static let insertDependency = Query("INSERT INTO dependency (request, awaited, ending) VALUES (?, ?, ?)")
+  static let insertDependency = Query(
+    """
+    INSERT INTO dependency (request, awaited, ending, trace_id, span_id)
+    SELECT ?1, id, ?3, trace_id, span_id FROM request WHERE id = ?2
+    """)
   static let dropDependencies = Query("DELETE FROM dependency WHERE request = ?")
   static let noteAwaited = Query("UPDATE request SET is_awaited = 1 WHERE id = ?")
   static let openWaits = Query(
@@ -303,14 +311,12 @@ extension Query {
     """)
   static let reopenWait = Query("UPDATE dependency SET state = 0 WHERE request = ? AND awaited = ?")
   static let isBroken = Query("SELECT 1 FROM dependency WHERE request = ? AND state = 2 LIMIT 1")
-  /// A request can be cancelled by its flow several times before its first launch. Its span tells of the last time.
-  static let dropFirstCompletion = Query("DELETE FROM completion WHERE request = ? AND launches = 0")
-  static let queueFirstCompletion = Query(
-    "INSERT INTO unsent_span (request, launch, parts) VALUES (?, 0, ?) ON CONFLICT (request, launch, parts) DO NOTHING")
+  static let hasFirstCompletion = Query("SELECT 1 FROM completion WHERE request = ? AND launches = 0")
   static let keepFirstCompletion = Query(
     """
     INSERT INTO completion (request, launches, state, reason, ended_at)
     SELECT id, launches, state, reason, ended_at FROM request WHERE id = ?
+    ON CONFLICT (request, launches) DO NOTHING
     """)
   static let waitAgain = Query(
     """

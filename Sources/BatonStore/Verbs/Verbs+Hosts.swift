@@ -109,7 +109,11 @@ extension Verbs {
     if !isOwn, known.link != nil, try prepare(.isLiving).first(owner, row: { _ in true }) == true {
       throw StoreError(.refused, HostLease.twoOfOneName(name))
     }
-    guard isOwn else { return try endLaunches(on: known.id, countsAsLoss: true, at: now) }
+    guard isOwn else {
+      let answers = try endLaunches(on: known.id, countsAsLoss: true, at: now)
+      try tellLoss(of: known.id, name, lease: known.lease, launches: answers.count, at: now)
+      return answers
+    }
     try need(.launchesOn(known.id))
     let open = try prepare(.openOnHost).all(known.id) { _ in 1 }.count
     guard open == 0 else {
@@ -143,6 +147,7 @@ extension Verbs {
     let answers = try endLaunches(on: host.id, countsAsLoss: countsAsLoss, at: now)
     try prepare(.endLease).run(now.date, now.steady, host.id)
     try noteLease(of: host.id, isHeld: false, at: now)
+    if countsAsLoss { try tellLoss(of: host.id, lease.host, lease: lease.number, launches: answers.count, at: now) }
     return answers
   }
 

@@ -19,6 +19,9 @@ extension Verbs {
     try reschedule(
       request, from: try knownDefinition(request.requirementClass.definition).definition,
       to: try knownDefinition(definition).definition, at: now)
+    try setPatience(
+      of: request, from: try knownDefinition(request.requirementClass.definition).definition,
+      to: try knownDefinition(definition).definition, at: now)
     guard let record = try self.request(id) else {
       throw StoreError(.corrupt, "\(request.name) is not there any more.")
     }

@@ -151,6 +151,7 @@ extension Verbs {
     try prepare(.skipBatch).run(request.id.rawValue, size, computed)
     let place = length == nil ? "\(request.batches)" : "\(request.batches) of shard \(request.shard)"
     try note(.skippedBatch, detail: place, of: request.whole.rawValue, at: now)
+    try tellSkip(place, of: request, definition.definition, at: now)
   }
 
   /// Parses the column `progress.skipped`.

@@ -71,6 +71,7 @@ extension Verbs {
     (end.state, end.released, end.flow) = try complete(row, at: now)
     if let head = try launched(RequestID(row.head)) {
       end.followed = try followUp(of: head, end.state, failure: nil, launches: row.launches, at: now)
+      try tellEnd(of: head, end.state, nil, failure: nil, launches: row.launches, at: now)
     }
     return end
   }

@@ -138,16 +138,17 @@ extension Verbs {
     try addJoined(to: &sources, where: found.map { $0.first?.hasJoined ?? false })
     try addEvents(to: &sources, where: found.map { $0.first?.hasEvents ?? false })
     try addTransfers(to: &sources, where: found.map { $0.first?.hasTransfers ?? false })
-    try addAwaited(to: &sources, where: found.map { $0.first?.isInFlow ?? false })
+    try addAwaited(to: &sources)
     return Dictionary(uniqueKeysWithValues: zip(positions, sources))
   }
 
   /// The sources of the occasions of one launch, made of its row.
   private func sources(
     _ keys: ArraySlice<SpanKey>, _ row: Columns
-  ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool, hasTransfers: Bool, isInFlow: Bool) {
-    guard let first = keys.first else { return ([], false, false, false, false) }
+  ) throws -> (sources: [SpanSource], hasEvents: Bool, hasJoined: Bool, hasTransfers: Bool) {
+    guard let first = keys.first else { return ([], false, false, false) }
     var common = try source(SpanKey(request: first.request, launch: first.launch, parts: []), row)
+    common.isInFlow = !row.isNull(43)
     if !row.isNull(17) { common.launch = Self.launch(row, common.key) }
     let sources = keys.map { key in
       var source = common
@@ -157,7 +158,7 @@ extension Verbs {
       if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 14) }
       return source
     }
-    return (sources, row.bool(38), row.bool(39), row.bool(42), !row.isNull(43))
+    return (sources, row.bool(38), row.bool(39), row.bool(42))
   }
 
   /// The values that the columns of both queries begin with.
@@ -178,9 +179,10 @@ extension Verbs {
   }
 
   /// Adds the requests that a member of a flow has waited for to its first launch.
-  private func addAwaited(to sources: inout [[SpanSource]], where isInFlow: [Bool]) throws {
+  private func addAwaited(to sources: inout [[SpanSource]]) throws {
     let places = sources.indices.flatMap { list in
-      sources[list].indices.filter { isInFlow[list] && sources[list][$0].tellsJoined }.map { (list: list, source: $0) }
+      sources[list].indices.filter { sources[list][$0].isInFlow && sources[list][$0].tellsJoined }
+        .map { (list: list, source: $0) }
     }
     let lists = places.map { [sources[$0.list][$0.source].key.request.rawValue] as [any Bindable] }
     let found = try prepare(.awaitedSpans).each(lists) { _, row in row.trace(0) }
@@ -262,8 +264,8 @@ extension Query {
     """)
   static let awaitedSpans = Query(
     """
-    SELECT a.trace_id, a.span_id, a.is_sampled FROM dependency d JOIN request a ON a.id = d.awaited
-    WHERE d.request = ? ORDER BY a.id
+    SELECT d.trace_id, d.span_id, r.is_sampled FROM dependency d JOIN request r ON r.id = d.request
+    WHERE d.request = ? ORDER BY d.awaited
     """)
   static let countUnsent = Query("SELECT count(*) FROM unsent_span")
   static let countRejected = Query("SELECT count(*) FROM rejected_span")

@@ -188,7 +188,8 @@ extension Verbs {
   /// - Parameter others: the definitions of the requests that are accepted with this one, and before it.
   func tooManyPending(_ definition: FrozenDefinition, besides others: [FrozenDefinition] = []) throws -> Refusal? {
     let (own, ownLimit) = (
-      try pattern(definition.pattern).pending + others.count { $0.pattern == definition.pattern }, definition.definition.pendingLimit ?? limits.pendingPerDefinition
+      try pattern(definition.pattern).pending + others.count { $0.pattern == definition.pattern },
+      definition.definition.pendingLimit ?? limits.pendingPerDefinition
     )
     // Other groups may be accepting requests of which nothing is counted yet.
     if own + Self.uncounted >= ownLimit { try need(.lockedPattern(definition.pattern)) }

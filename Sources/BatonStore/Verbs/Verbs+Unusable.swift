@@ -65,6 +65,9 @@ extension Verbs {
       request.readyAt == nil ? [.complete] : [.complete, .vainWait], of: request.id, launch: request.launches,
       isSampled: request.isSampled)
     try count(pattern: pattern, from: request.state, to: .failed)
+    if let failed = try launched(RequestID(request.id)) {
+      try tellEnd(of: failed, .failed, nil, failure: "invalidDefinition", launches: request.launches, at: now)
+    }
     if request.launches > 0 { _ = try release(request.identifierID, at: now) }
     _ = try passOn(.failed, of: RequestID(request.id), isAwaited: request.isAwaited, at: now)
   }
@@ -79,7 +82,11 @@ extension Verbs {
     guard let open = try openShards(of: row.head).first(where: { $0.id == request.id }) else { return }
     try endPending(open, as: .failed, because: reason, &row, at: now)
     try write(row)
-    if row.open == 0 { _ = try complete(row, at: now) }
+    guard row.open == 0 else { return }
+    let end = try complete(row, at: now)
+    if let head = try launched(RequestID(row.head)) {
+      try tellEnd(of: head, end.0, nil, failure: nil, launches: row.launches, at: now)
+    }
   }
 }
 

@@ -17,7 +17,8 @@ extension Query {
       """, "UPDATE pattern SET definition = NULL, applied_at = NULL",
     ].map { Query($0) }
     + [
-      "joining", "rejected_span", "unsent_span", "completion", "poke", "submission", "output", "item_page", "event",
+      "notification", "joining", "rejected_span", "unsent_span", "completion", "poke", "submission", "output",
+      "item_page", "event",
       "payload", "progress", "launch", "request", "identifier", "definition_version", "condition_change", "definition",
       "share", "namespace_share", "pattern", "eviction", "host", "clock", "coordinator",
     ].map { Query("DELETE FROM \($0)") }

@@ -53,6 +53,11 @@ extension MetricDescription {
       Names.Metric.transferReceived, "Bytes that hosts had received with transfers when these ended.", .counter),
     MetricDescription(
       Names.Metric.transferSent, "Bytes that hosts had sent with transfers when these ended.", .counter),
+    MetricDescription(
+      Names.Metric.notifications, "Notifications in the store that wait for their receivers, or have failed for good.",
+      .gauge),
+    MetricDescription(
+      Names.Metric.notificationsEnded, "Notifications that receivers took, and those that failed for good.", .counter),
     MetricDescription(Names.Metric.batches, "Batches whose checkpoint was committed.", .counter),
     MetricDescription(
       Names.Metric.batchesRepeated, "Batches that were done again because their commit was lost with a launch.",

@@ -214,6 +214,10 @@ package enum Names {
     package static let transferReceived = "baton_transfer_received_bytes_total"
     /// Bytes that hosts had sent with transfers when these ended; a counter.
     package static let transferSent = "baton_transfer_sent_bytes_total"
+    /// Notifications in the outbox by `state`: `waiting` or `failed`; a gauge.
+    package static let notifications = "baton_notifications"
+    /// Notifications that ended, by `outcome`: `sent` or `failed`; a counter.
+    package static let notificationsEnded = "baton_notifications_ended_total"
     /// Free space on the file system of the store; a gauge.
     package static let storeFree = "baton_store_free_bytes"
     /// Spans that were dropped, by `reason`, one of the cases of `BatchQueue.Drop`; a counter.
@@ -262,6 +266,10 @@ package enum Names {
     package static let none = "none"
     /// The values of `reason` for a request that failed: its work failed, or its launches committed nothing.
     package static let failed = "failed"
+    /// The value of `outcome` for a notification that its receiver has taken.
+    package static let sent = "sent"
+    /// The value of `state` for a notification that its receiver has not taken yet.
+    package static let waiting = "waiting"
     package static let quarantined = "quarantined"
   }
 

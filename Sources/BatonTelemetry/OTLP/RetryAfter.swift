@@ -1,10 +1,10 @@
-internal import BatonModel
+package import BatonModel
 
 /// Parses the HTTP header `Retry-After`: a number of seconds, or a date in one of HTTP's three formats (RFC 9110,
 /// sections 10.2.3 and 5.6.7).
-enum RetryAfter {
+package enum RetryAfter {
   /// The time to wait; `nil` if the header cannot be read. A date in the past gives zero.
-  static func wait(_ header: String, at now: Timestamp) -> Duration? {
+  package static func wait(_ header: String, at now: Timestamp) -> Duration? {
     let header = header.trimmed
     if !header.isEmpty, header.utf8.allSatisfy({ (48...57).contains($0) }) {
       return .seconds(Int64(header) ?? Int64(Int32.max))

@@ -53,8 +53,9 @@ struct CoordinatorSetup {
   ///   flags is wrong.
   init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
     let file = try await Settings(
-      file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys,
-      records: ["namespaces"])
+      file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment,
+      keys: Self.keys + Self.notifyKeys,
+      records: ["namespaces", "receivers"])
     let state = UserFolders.state { environment[$0] }
     let folder = options.dataFolder ?? file.text("data") ?? state.map { $0 + "/" + defaultFolder }
     if folder == nil { file.note("data", UserFolders.noState) }
@@ -99,6 +100,10 @@ struct CoordinatorSetup {
     settings.rules = Self.rules(file)
     settings.rules.namespaces = Self.namespaces(file)
     limits.namespaces = settings.rules.namespaces
+    let receivers: Set<ReceiverName>
+    (settings.notifications, receivers) = Self.notifications(file)
+    settings.knowsReceivers = true
+    limits.notify = Self.notify(file, receivers)
     settings.retention = Self.retention(file)
     settings.rates = Self.rates(file)
     settings.auditFolder = dataFolder + "/audit"

@@ -211,7 +211,7 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
     }
-    // The coordinator starts no programs, which would inherit the raised limit.
+    // Only the programs of receivers inherit the raised limit.
     DescriptorBudget.raise()
     let daemon = try assembled(setup)
     do {

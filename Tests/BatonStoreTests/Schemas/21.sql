@@ -1,8 +1,8 @@
 CREATE INDEX condition_change_steady ON condition_change (steady);
 CREATE INDEX coordinator_unsettled ON coordinator (is_ended) WHERE is_settled = 0;
 CREATE INDEX definition_pattern ON definition (pattern);
+CREATE INDEX dependency_awaited ON dependency (awaited);
 CREATE INDEX host_gone ON host (coalesce(gone_at, 0)) WHERE incarnation IS NULL AND is_forgotten = 0;
-CREATE INDEX identifier_standing ON identifier (id) WHERE paused_at IS NOT NULL OR backfill IS NOT NULL;
 CREATE INDEX launch_of_host ON launch (host, started_at) WHERE ended_at - started_at >= 1000000000;
 CREATE UNIQUE INDEX launch_open ON launch (request) WHERE ended_at IS NULL;
 CREATE INDEX launch_open_on_host ON launch (host) WHERE ended_at IS NULL;
@@ -10,6 +10,7 @@ CREATE INDEX poke_request ON poke (request);
 CREATE INDEX request_dated ON request (earliest_at) WHERE state = 0 AND cause = 0 AND is_dated = 1;
 CREATE INDEX request_eligible ON request (eligible_at) WHERE state = 0;
 CREATE INDEX request_ended_steady ON request (coalesce(ended_steady, ended_at)) WHERE ended_at IS NOT NULL;
+CREATE INDEX request_flow ON request (flow) WHERE flow IS NOT NULL;
 CREATE INDEX request_host ON request (host) WHERE host IS NOT NULL;
 CREATE UNIQUE INDEX request_live ON request (identifier) WHERE launches > 0 AND state <= 2 AND head IS NULL;
 CREATE UNIQUE INDEX request_number ON request (identifier, number, shard);
@@ -109,6 +110,16 @@ CREATE TABLE definition_version (
   applied_by TEXT NOT NULL,  -- empty: not known
   PRIMARY KEY (pattern, number)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE dependency (
+  request INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,
+  awaited INTEGER NOT NULL,  -- it may not be kept any more
+  ending INTEGER NOT NULL CHECK (ending BETWEEN 0 AND 2),
+  state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 2),
+  trace_id BLOB NOT NULL CHECK (length(trace_id) = 16),  -- of the one that is awaited
+  span_id BLOB NOT NULL CHECK (length(span_id) = 8),
+  PRIMARY KEY (request, awaited),
+  CHECK (request <> awaited)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE event (
   request INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,
   position INTEGER NOT NULL,
@@ -135,7 +146,7 @@ CREATE TABLE identifier (  -- kept for ever: numbers of requests never come agai
   last_number INTEGER NOT NULL CHECK (last_number >= 0),
   last_first_launch_at INTEGER  -- of refresh jobs, for their spacing
 , no_data_in_row INTEGER NOT NULL DEFAULT 0 CHECK (no_data_in_row >= 0), anchor_at INTEGER, anchor_is_dated INTEGER
-  CHECK ((anchor_is_dated IS NULL) = (anchor_at IS NULL)) CHECK (anchor_is_dated BETWEEN 0 AND 1), usual_interval INTEGER CHECK (usual_interval >= 0), paused_at INTEGER, paused_by TEXT CHECK ((paused_by IS NULL) = (paused_at IS NULL)), paused_because TEXT CHECK ((paused_because IS NULL) = (paused_at IS NULL)), backfill TEXT) STRICT;
+  CHECK ((anchor_is_dated IS NULL) = (anchor_at IS NULL)) CHECK (anchor_is_dated BETWEEN 0 AND 1), usual_interval INTEGER CHECK (usual_interval >= 0)) STRICT;
 CREATE TABLE invitation (
   id BLOB PRIMARY KEY CHECK (length(id) = 8),
   host TEXT NOT NULL,
@@ -270,7 +281,7 @@ CREATE TABLE request (
   span_id BLOB NOT NULL CHECK (length(span_id) = 8),
   is_sampled INTEGER NOT NULL CHECK (is_sampled IN (0, 1)),
   parent_span_id BLOB, is_dated INTEGER NOT NULL DEFAULT 0 CHECK (is_dated BETWEEN 0 AND 1), poke INTEGER CHECK (poke = 5 OR poke = 10), ready_at INTEGER, held_by INTEGER CHECK (held_by BETWEEN 0 AND 3), submitted_as INTEGER, obstacles TEXT, ended_steady INTEGER, head INTEGER REFERENCES request (id) ON DELETE CASCADE, shard INTEGER NOT NULL DEFAULT 0 CHECK ((shard > 0) = (head IS NOT NULL)), first_unit INTEGER CHECK (first_unit >= 0), end_unit INTEGER CHECK (end_unit >= first_unit), shard_state INTEGER  -- how the request's own shard ended
-  CHECK (shard_state IS NULL OR state = 0 OR state >= 3) CHECK (shard_state BETWEEN 3 AND 5), files_on INTEGER, barren_failures INTEGER NOT NULL DEFAULT 0 CHECK (barren_failures >= 0), followed INTEGER NOT NULL DEFAULT 0 CHECK (followed >= 0), scheduled_at INTEGER, backfill INTEGER NOT NULL DEFAULT 0 CHECK (backfill BETWEEN 0 AND 2),
+  CHECK (shard_state IS NULL OR state = 0 OR state >= 3) CHECK (shard_state BETWEEN 3 AND 5), files_on INTEGER, barren_failures INTEGER NOT NULL DEFAULT 0 CHECK (barren_failures >= 0), followed INTEGER NOT NULL DEFAULT 0 CHECK (followed >= 0), flow INTEGER, waits_for INTEGER NOT NULL DEFAULT 0 CHECK (waits_for >= 0), is_awaited INTEGER NOT NULL DEFAULT 0 CHECK (is_awaited IN (0, 1)),
   CHECK ((state = 0) = (cause IS NOT NULL)),
   CHECK ((state >= 3) = (ended_at IS NOT NULL)),
   CHECK ((launches > 0) = (host IS NOT NULL AND started_at IS NOT NULL)),

@@ -29,6 +29,7 @@ import Testing
       (["hosts", "alpha"], "/v1/hosts/alpha", nil), (["queue"], "/v1/queue", nil),
       (["status"], "/v1/overview", nil), (["coordinators"], "/v1/coordinators", "coordinators"),
       (["namespaces"], "/v1/namespaces", "namespaces"), (["transfers"], "/v1/transfers", "transfers"),
+      (["notifications"], "/v1/notifications", "notifications"),
       (["definitions"], "/v1/definitions", "definitions"), (["audit"], "/v1/audit", "rows"),
     ]
     for pair in pairs {
@@ -46,6 +47,13 @@ import Testing
   private static func fill(_ state: inout FakeCoordinator.State) {
     state.hosts = [.alpha, .beta]
     state.namespaces = .example
+    var facts = JobNotification(id: "9f2c-3-1", event: .failure, at: "2026-11-28T02:00:07.250Z")
+    (facts.identifier, facts.request, facts.reason) = (JobIdentifier("com.example.report"), 3, "no disk")
+    var report = NotificationReport(receiver: ReceiverName("ops")!, facts: facts, attempts: 2)
+    (report.error, report.nextAt) = ("HTTP 503", now.nanoseconds)
+    state.notifications.waiting = [report]
+    (report.nextAt, report.failedAt) = (nil, now.nanoseconds)
+    state.notifications.failed = [report]
     var definition = Definition(pattern: IdentifierPattern(trusted: "com.example.report"), kind: .processing)
     definition.title = "Report"
     state.reports = [DefinitionReport(definition: definition, appliedAt: now)]

@@ -222,6 +222,14 @@ extension Draw {
     definition.budget = maybe { .milliseconds($0.number(1...1 << 40) % 300_000_000_000 + 1) }
     definition.retry = RetryRule(limit: number(0...9), backoff: .milliseconds(number(0...1 << 30)))
     definition.retry.maxBackoff = maybe { definition.retry.backoff + .milliseconds($0.number(0...1 << 30)) }
+    definition.notify = maybe { draw in
+      var rule = NotifyRule()
+      for kind in NotificationKind.keys where draw.flag() { rule[kind] = [ReceiverName("ops")!, ReceiverName("a-1")!] }
+      let patience = NotifyRule.Patience(
+        after: .milliseconds(draw.number(1_000...90_000_000)), to: [ReceiverName("b")!])
+      rule.waits = draw.flag() || rule.isEmpty ? patience : nil
+      return rule
+    }
     definition.retry.jitter = maybe { .milliseconds($0.number(0...86_400_000)) }
     let kinds = [FailureKind.exit(number(1...255))] + some { _ in .timedOut }
     if flag() { definition.retry.on = kinds } else { definition.retry.notOn = maybe { _ in kinds } }

@@ -11,6 +11,7 @@ extension StoreConformance {
     var inner = Namespace("team.inner")
     inner.quotas.slots = 2
     limits.namespaces = Namespaces([team, inner])
+    limits.notify.hostLost = [ReceiverName(trusted: "fleet")]
     return limits
   }()
 

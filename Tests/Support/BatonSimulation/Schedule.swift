@@ -113,12 +113,18 @@ extension Schedule {
   /// The job that the end of each request of the chain submits.
   static let follower = JobIdentifier(trusted: "linked")
 
+  /// Who is told of each end of a request of the chain. Nothing sends what is told, so it stays in the outbox.
+  static let receiver = ReceiverName(trusted: "ops")
+
   /// Adds a chain of requests, and what follows them. It comes last, so that the other draws stay as they are. No
   /// client but the first one submits it, and no operator changes its definition.
   private mutating func addChain(_ draw: inout Draw) {
     var links = Definition(pattern: Self.chain.rawValue, kind: .processing, retry: 3)
     links.maySubmit = [IdentifierPattern(Self.chain)]
     (links.onSuccess, links.onFailure) = (JobReference(Self.follower.rawValue), JobReference(Self.follower.rawValue))
+    var told = NotifyRule()
+    (told.success, told.failure) = ([Self.receiver], [Self.receiver])
+    links.notify = told
     let linked = Definition(pattern: Self.follower.rawValue, kind: .processing, retry: 3)
     definitions += [links, linked]
     batches[Self.chain] = draw.number(1...3)

@@ -191,6 +191,7 @@ extension World {
     try auditIdentities(records)
     try auditFollowers(records)
     try auditFlow(records)
+    try auditNotifications(records)
     try auditSpans(launches.flatMap { $0 }, records)
   }
 
@@ -280,6 +281,24 @@ extension World {
       try journal.expect(
         asked.contains(record.id), .submissionLost,
         "request \(record.id) of \(record.identifier) was asked for by nobody")
+    }
+  }
+
+  /// Checks that each end of a request of the chain is told once. Each end has an event of the job that follows.
+  private func auditNotifications(_ records: [RequestRecord]) throws {
+    let links = records.filter { $0.identifier == Schedule.chain }
+    let ends: Set = [RequestEvent.followed.rawValue, RequestEvent.notFollowed.rawValue]
+    let (events, told) = try store.transaction { verbs in
+      (try links.map { try verbs.events(of: $0.id) }, try verbs.notifications(limit: 1_000_000).waiting)
+    }
+    for (link, events) in zip(links, events) {
+      let (wanted, own) = (events.count { ends.contains($0.name) }, told.filter { $0.key.subject == link.id.rawValue })
+      try journal.expect(
+        own.count == wanted, .submissionLost,
+        "request \(link.number) of a chain has ended \(wanted) times, and \(own.count) notifications tell of it")
+      try journal.expect(
+        Set(own.map(\.id)).count == own.count, .submissionLost,
+        "two notifications of request \(link.number) have one id")
     }
   }
 
