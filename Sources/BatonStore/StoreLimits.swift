@@ -18,7 +18,7 @@ package struct StoreLimits: Hashable, Sendable {
 
   /// The namespaces of the fleet, with their quotas (`namespaces`, `limits.useHalfLife`).
   package var namespaces = Namespaces()
-  /// Who is told of what, whatever the definitions say (`notify`).
+  /// Who is told of what, besides those whom definitions name (`notify`).
   package var notify = NotifyRule()
   /// How soon transfers launch their request again.
   package var transferLaunches = TransferLimiter.Rules()

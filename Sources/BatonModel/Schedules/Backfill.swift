@@ -47,7 +47,7 @@ package enum BackfillMark: Int, Hashable, Sendable {
   /// The request stands for a time of a backfill.
   case isPart = 1
   /// The request is the calendar's own, and was submitted when a request of a backfill started. It waits for the end of
-  /// that request, whatever `overlap` says.
+  /// that request, with each value of `overlap`.
   case follows = 2
 }
 

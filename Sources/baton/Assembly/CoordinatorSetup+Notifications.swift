@@ -38,7 +38,7 @@ extension CoordinatorSetup {
   private static let triedFor = Duration.seconds(60)...Duration.seconds(30 * 86_400)
   private static let timeouts = Duration.seconds(1)...Duration.seconds(300)
 
-  /// Whom the fleet tells of what, whatever the definitions say.
+  /// Whom the fleet tells of what, besides those whom definitions name.
   static func notify(_ file: Settings, _ receivers: Set<ReceiverName>) -> NotifyRule {
     var rule = NotifyRule()
     for kind in NotificationKind.keys where kind != .waits {
