@@ -17,25 +17,11 @@ extension Dispatcher {
   /// Notes the progress of a launch, when the worker reports it and not when the store has it: a slow disk is no
   /// stall.
   package mutating func progressed(_ launch: LaunchKey, _ step: Step, on host: HostName) {
-    guard places[launch] == host, var state = hosts[host]?.launches[launch] else { return }
-    switch step {
-    case .batch(let index, let completed, let total):
-      if let index, let last = state.lastBatch, index <= last { return }
-      state.lastBatch = index ?? state.lastBatch.map { $0 + 1 }
-      if let pattern = definitions[state.requirementClass.definition]?.pattern {
-        paces[pattern, default: Pace()].add(now.instant - state.checkpointAt)
-      }
-      state.checkpointAt = now.instant
-      state.keepsCursor = true
-      (state.completedUnits, state.totalUnits) = (completed, total ?? state.totalUnits)
-    case .units(let completed, let total):
-      guard completed != state.completedUnits else { return }
-      (state.completedUnits, state.totalUnits) = (completed, total ?? state.totalUnits)
-    case .items, .answered: break
-    }
-    (state.progressAt, state.isSuspect) = (now.instant, false)
-    state.noteProgress(step, at: now.date)
-    hosts[host]?.launches[launch] = state
+    guard places[launch] == host, let index = hosts.index(forKey: host),
+      let batch = hosts.values[index].progressed(launch, step, at: now),
+      let pattern = definitions[batch.definition]?.pattern
+    else { return }
+    paces[pattern, default: Pace()].add(batch.duration)
   }
 
   /// The usual batch durations of definitions, which the store keeps across a restart.
@@ -94,7 +80,44 @@ extension Dispatcher {
   }
 }
 
+/// A batch that has ended, for the pace of its definition.
+private struct EndedBatch {
+  var definition: DefinitionID
+  var duration: Duration
+}
+
+// Each checkpoint takes these steps twice. They change the launch where it is: a copy of it, or of its host, would cost
+// more than the steps.
+
+extension HostState {
+  /// - Returns: the batch that has ended with this step; nil if none has.
+  fileprivate mutating func progressed(_ launch: LaunchKey, _ step: Dispatcher.Step, at now: Now) -> EndedBatch? {
+    guard let index = launches.index(forKey: launch) else { return nil }
+    return launches.values[index].progressed(step, at: now)
+  }
+}
+
 extension RunningState {
+  fileprivate mutating func progressed(_ step: Dispatcher.Step, at now: Now) -> EndedBatch? {
+    var ended: EndedBatch?
+    switch step {
+    case .batch(let index, let completed, let total):
+      if let index, let last = lastBatch, index <= last { return nil }
+      lastBatch = index ?? lastBatch.map { $0 + 1 }
+      ended = EndedBatch(definition: requirementClass.definition, duration: now.instant - checkpointAt)
+      checkpointAt = now.instant
+      keepsCursor = true
+      (completedUnits, totalUnits) = (completed, total ?? totalUnits)
+    case .units(let completed, let total):
+      guard completed != completedUnits else { return nil }
+      (completedUnits, totalUnits) = (completed, total ?? totalUnits)
+    case .items, .answered: break
+    }
+    (progressAt, isSuspect) = (now.instant, false)
+    noteProgress(step, at: now.date)
+    return ended
+  }
+
   /// Adds a point to the curve. The first one is the beginning of what this coordinator has seen.
   fileprivate mutating func noteProgress(_ step: Dispatcher.Step, at date: Timestamp) {
     let before = curve.points.last?.batches ?? 0

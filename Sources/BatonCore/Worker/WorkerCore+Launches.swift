@@ -10,7 +10,7 @@ extension WorkerCore {
       return [.answered(launch, question: id, .refused(WorkerLaunch.isOver, isSuperseded: true))]
     }
     let refusal = launches.values[index].ask(question, id: id)
-    return refusal.map { [.answered(launch, question: id, $0)] } ?? askNext(launch)
+    return refusal.map { [.answered(launch, question: id, $0)] } ?? askNext(index)
   }
 
   /// The handler no longer waits for the answer to this question.
@@ -22,17 +22,17 @@ extension WorkerCore {
     launches.keys.sorted().flatMap { launches[$0]?.cutOff(WorkerLaunch.isOver) ?? [] }
   }
 
-  private mutating func askNext(_ launch: LaunchKey) -> [Effect] {
+  private mutating func askNext(_ index: [LaunchKey: WorkerLaunch].Index) -> [Effect] {
     // While the process is about to end, no question is sent. Otherwise another handler could go on to commit, and
     // would begin a new batch after each answer until the process ends.
-    guard endsProcessAt == nil, let message = launches[launch]?.askNext() else { return [] }
+    guard endsProcessAt == nil, let message = launches.values[index].askNext() else { return [] }
     return say(message)
   }
 
   /// Passes an answer of the coordinator to its launch, and sends the launch's next question.
   mutating func answer(_ launch: LaunchKey, _ body: (inout WorkerLaunch) -> [Effect]) -> [Effect] {
     guard let index = launches.index(forKey: launch) else { return [] }
-    return body(&launches.values[index]) + askNext(launch)
+    return body(&launches.values[index]) + askNext(index)
   }
 
   /// Sends a message that is sent again after each welcome until it is answered. Between a hello and its welcome

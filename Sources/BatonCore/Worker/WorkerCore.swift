@@ -131,8 +131,10 @@ package struct WorkerCore: Sendable {
 
   /// Reads from a launch without a copy, which would cost more than the reading. Returns `nil` if the launch is not
   /// known.
-  package func launch<Value>(_ key: LaunchKey, _ body: (borrowing WorkerLaunch) -> Value) -> Value? {
-    launches.index(forKey: key).map { body(launches.values[$0]) }
+  package mutating func launch<Value>(_ key: LaunchKey, _ body: (inout WorkerLaunch) -> Value) -> Value? {
+    // A dictionary gives its values without a copy only to those that may change them.
+    guard let index = launches.index(forKey: key) else { return nil }
+    return body(&launches.values[index])
   }
 
   /// Whether no launch is left to run or to report.

@@ -48,7 +48,7 @@ final class ActiveLaunch: CommandRuntime {
 
   /// Reads from the core's launch. Returns `nil` after the launch was forgotten; then only tasks that a handler left
   /// behind still read.
-  private func read<Value: Sendable>(_ body: (borrowing WorkerLaunch) -> Value) -> Value? {
+  private func read<Value: Sendable>(_ body: (inout WorkerLaunch) -> Value) -> Value? {
     worker.state.withLock { $0.core.launch(key, body) }
   }
 
