@@ -1,8 +1,8 @@
 import BatonCore
 import BatonModel
-import BatonStore
 
 @testable import BatonCoordinator
+@testable import BatonStore
 
 /// The real cores and the real SQL in memory, with clocks that move only when the test moves them. This type does what
 /// the daemons do around the cores, without waiting for anything. There are one or two coordinators; both hear of each
@@ -164,18 +164,28 @@ struct CoreFleet {
     return events.count > before || zip(claims, answers).contains { !$0.places.isEmpty && !$1.hasMore }
   }
 
-  mutating func submit(
-    _ submission: Submission, to definition: DefinitionID, _ priority: Priority
-  ) throws
-    -> SubmissionAnswer
-  {
+  mutating func submit(_ submission: Submission, to definition: DefinitionID) throws -> SubmissionAnswer {
     let offer = SubmissionOffer(submission: submission, definition: definition)
     let answer = try seats[anySeat()].store.transaction { try $0.submit([offer], at: now.moment) }[0]
-    if case .accepted(let receipt, let requirementClass, _, _) = answer {
-      due.join(receipt.due)
-      if receipt.state == .ready { noteReady(requirementClass) }
-    }
+    note(answer)
     return answer
+  }
+
+  mutating func submitFlow(_ offers: [SubmissionOffer]) throws -> [SubmissionAnswer] {
+    let answers = try seats[anySeat()].store.transaction { try $0.submitFlow(offers, at: now.moment) }
+    for answer in answers { note(answer) }
+    return answers
+  }
+
+  private mutating func note(_ answer: SubmissionAnswer) {
+    guard case .accepted(let receipt, let requirementClass, _, _) = answer else { return }
+    due.join(receipt.due)
+    if receipt.state == .ready { noteReady(requirementClass) }
+  }
+
+  /// What the request waits for, and has waited for.
+  func awaited(by request: RequestID) throws -> [AwaitedRequest] {
+    try seats[0].store.reading { try $0.awaited(by: request) }
   }
 
   // MARK: Schedules
@@ -266,6 +276,7 @@ struct CoreFleet {
     events.append(.ended(answer, outcome))
     if answer.state == .ready { noteReady(answer.requirementClass) }
     if let released = answer.released { noteReady(released) }
+    for released in answer.flow.released { noteReady(released.requirementClass) }
     due.join(answer.nextDue)
   }
 

@@ -130,7 +130,7 @@ import Testing
       let trace = TraceContext(
         traceID: TraceID(high: 3, low: 3), spanID: fleet.drawSpan(), isSampled: true)
       let submission = Submission(id: name, identifier: JobIdentifier(name)!, trace: trace)
-      _ = try fleet.submit(submission, to: id, definition.priority)
+      _ = try fleet.submit(submission, to: id)
     }
     try fleet.settle()
     for launch in fleet.running.keys.sorted() { try fleet.commit(launch, batches: 0) }

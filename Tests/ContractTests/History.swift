@@ -22,6 +22,8 @@ struct History {
       /// The time of the calendar for which it stands.
       var scheduledAt: Timestamp?
       var mark = BackfillMark.unrelated
+      /// What it waits for, and has waited for.
+      var waits: [Wait] = []
     }
 
     var waiting: Request?
@@ -45,8 +47,11 @@ struct History {
   private(set) var starts = 0
   /// The launches of requests that stand for a time of the calendar.
   var scheduledStarts = 0
+  /// The launches of requests that have waited for others, and the requests that others could not let start any more.
+  private(set) var flowStarts = 0
+  var flowCancellations = 0
   /// The identifiers to which something happened since the last check.
-  private var touched: Set<JobIdentifier> = []
+  var touched: Set<JobIdentifier> = []
 
   init(_ fleet: CoreFleet, jobs: [JobIdentifier: Job], seed: UInt64) {
     self.fleet = fleet
@@ -71,6 +76,7 @@ struct History {
   private mutating func step() throws {
     let name = draw.one(of: names)
     touched.insert(name)
+    if let flow = Optional(flow(of: name)), !flow.isEmpty, draw.number(0...2) == 0 { try submitFlow(flow) }
     switch draw.number(0...99) {
     case 0..<20: try submit(name, poke: nil)
     case 20..<34: try submit(name, poke: draw.number(0...5) == 0 ? .immediate : .considerate)
@@ -100,13 +106,7 @@ struct History {
         nil, nil, .afterSubmission(.seconds(100)), .at(fleet.now.date + .seconds(200)),
         .at(fleet.now.date + .seconds(-5)),
       ]) : nil
-    let span = fleet.drawSpan()
-    let answer = try fleet.submit(
-      Submission(
-        id: "\(name)-\(span)", identifier: name, earliestBeginDate: earliest, principal: "test",
-        trace: TraceContext(traceID: TraceID(high: span.number, low: span.number), spanID: span, isSampled: true),
-        poke: poke), to: job.id,
-      job.definition.priority)
+    let answer = try fleet.submit(submission(of: name, earliest: earliest, poke: poke), to: job.id)
     guard case .accepted(let receipt, _, _, _) = answer else { throw violation(name, "refused: \(answer)") }
     try expect(receipt.replaced == (model.waiting != nil), name, "it replaces what waits, and nothing else")
     let isUrgent = poke != nil && (poke == .immediate || model.waiting?.poke == .immediate)
@@ -117,15 +117,30 @@ struct History {
     model.waiting = Model.Request(
       number: model.waiting?.number ?? model.lastNumber,
       earliest: job.definition.kind == .continued ? nil : earliest, submittedSteady: fleet.now.steady,
-      poke: isUrgent ? .immediate : poke)
+      poke: isUrgent ? .immediate : poke, waits: poke == nil ? [] : model.waiting?.waits ?? [])
     try expect(receipt.number == model.waiting?.number, name, "the number of the waiting request")
     models[name] = model
   }
 
+  mutating func submission(
+    of name: JobIdentifier, earliest: EarliestBeginDate? = nil, poke: PokePriority? = nil
+  ) -> Submission {
+    let span = fleet.drawSpan()
+    return Submission(
+      id: "\(name)-\(span)", identifier: name, earliestBeginDate: earliest, principal: "test",
+      trace: TraceContext(traceID: TraceID(high: span.number, low: span.number), spanID: span, isSampled: true),
+      poke: poke)
+  }
+
   private mutating func cancel(_ name: JobIdentifier) throws {
+    var cancelled = [models[name]?.waiting]
     models[name]?.waiting = nil
     models[name]?.calendar.backfill = nil
-    if models[name]?.live?.isRunning == false { models[name]?.live = nil }
+    if models[name]?.live?.isRunning == false {
+      cancelled.append(models[name]?.live)
+      models[name]?.live = nil
+    }
+    for request in cancelled.compactMap({ $0 }) { passOn(.cancelled, of: name, request.number) }
     try fleet.cancel(.identifier(name))
   }
 
@@ -193,6 +208,8 @@ struct History {
       guard let waiting = model.waiting else { throw violation(name, "nothing waits") }
       try expect(assignment.requestNumber == waiting.number, name, "the waiting request starts")
       try checkTimes(of: waiting, job.definition, model, name)
+      try expect(waiting.waits.allSatisfy { $0.state == .met }, name, "it starts after all that it waits for")
+      if !waiting.waits.isEmpty { flowStarts += 1 }
       try checkSchedule(of: waiting, assignment, model, name)
       (model.live, model.waiting) = (waiting, nil)
       if job.definition.kind == .refresh || waiting.poke != nil { model.lastFirstLaunch = fleet.now.steady }
@@ -251,6 +268,7 @@ struct History {
     models[name]?.live?.isRunning = false
     guard answer.state.isEnded else { return }
     models[name]?.live = nil
+    passOn(answer.state, of: name, live.number)
     if let schedule = definition.schedule { models[name]?.leaveOutOverlap(schedule, at: fleet.now.date) }
   }
 
@@ -270,7 +288,10 @@ struct History {
         try expect(live.progress.batches == wanted.batches, name, "what was committed is kept")
       }
       if let waiting { try expect(waiting.launches == 0 && waiting.state.isPending, name, "the waiting request waits") }
-      if let waiting, let wanted = model.waiting { try checkTime(of: waiting, wanted, name) }
+      if let waiting, let wanted = model.waiting {
+        try checkTime(of: waiting, wanted, name)
+        try checkWaits(of: waiting, wanted, name)
+      }
       let last = try record(name, nil)
       if model.live == nil, model.waiting == nil, let last {
         try expect(last.state.isEnded, name, "nothing else is left: \(last.state)")
@@ -305,7 +326,9 @@ struct History {
     try fleet.settle()
     try hear()
     for round in 0..<200 {
-      for name in names where models[name]?.live?.isRunning == true { try end(name, .finished) }
+      for name in names where models[name]?.live?.isRunning == true {
+        try end(name, flow(of: name).isEmpty || draw.number(0...2) > 0 ? .finished : .failed("it broke"))
+      }
       try fleet.settle()
       try hear()
       try check()
@@ -331,7 +354,7 @@ struct History {
     guard condition else { throw violation(name, what) }
   }
 
-  private func violation(_ name: JobIdentifier, _ what: String) -> Violation {
+  func violation(_ name: JobIdentifier, _ what: String) -> Violation {
     Violation(
       description:
         "\(name) at \(fleet.now.steady.nanoseconds / 1_000_000_000): \(what); the model says \(models[name].map { "\($0)" } ?? "nothing")"

@@ -44,7 +44,7 @@ import Testing
         Self.definitions, seeds: Self.definitions.map { _ in Self.trace }, at: Moment(Self.midnight(of: 19_000)))
     }
     let definitions = zip(applied, Self.definitions).map { ($0.id, $1) }
-    var (starts, scheduled) = (0, 0)
+    var (starts, scheduled, afterOthers, cancelled) = (0, 0, 0, 0)
     for index in 0..<count {
       let seed = UInt64(number * Self.batch + index)
       // Each history has its own days, so that its use of an allowance is not missing in the next history.
@@ -58,9 +58,12 @@ import Testing
       }
       starts += history.starts
       scheduled += history.scheduledStarts
+      afterOthers += history.flowStarts
+      cancelled += history.flowCancellations
     }
     #expect(starts > count * 3, "only \(starts) launches: the histories prove nothing")
     #expect(scheduled > count / 2, "only \(scheduled) launches by the calendar: the histories prove nothing of it")
+    #expect(afterOthers > count / 2 && cancelled > count / 4, "\(afterOthers) and \(cancelled): flows prove nothing")
   }
 
   private static func midnight(of day: Int64) -> Timestamp { Timestamp(nanoseconds: day * 86_400_000_000_000) }
@@ -92,12 +95,27 @@ import Testing
     job("test.often.*", .processing) { $0.schedule = calendar("*/20 * * * *", .once, .wait) },
     job("test.every.*", .processing) { $0.schedule = calendar("*/30 * * * *", .all, .skip) },
     job("test.exactly.*", .processing) { $0.schedule = calendar("0 * * * *", .skip, .wait) },
+    member("fetch", after: []),
+    member("left", after: [("fetch", .success)]),
+    member("mend", after: [("fetch", .failure)]),
+    member("report", after: [("fetch", .any), ("left", .any), ("mend", .any)]),
   ]
 
   /// A schedule whose times are the multiples of a number of minutes.
   private static func calendar(_ cron: String, _ missed: MissedRuns, _ overlap: Overlap) -> JobSchedule {
     guard let cron = try? CronExpression(cron) else { preconditionFailure("\(cron) is no cron expression") }
     return JobSchedule(cron: cron, missed: missed, overlap: overlap)
+  }
+
+  /// A definition that is in a flow. It fails at its first failure, so that flows fail often.
+  private static func member(_ name: String, after: [(String, Dependency.End)]) -> Definition {
+    job("test.flow.\(name).*", .processing) { definition in
+      definition.retry = RetryRule(limit: 0)
+      if after.isEmpty { return }
+      definition.after = after.map { awaited, end in
+        Dependency(JobReference("test.flow.\(awaited).${wildcard}")!, on: end)
+      }
+    }
   }
 
   private static func job(

@@ -47,6 +47,10 @@ package struct Fault: Sendable {
     case retryFailed
     /// Changes how many shards of a request may be in work at once.
     case setSpread(JobIdentifier, Int)
+    /// Pauses the schedule of a job that comes by itself.
+    case pauseSchedule(JobIdentifier, Duration)
+    /// Begins a backfill of the times of the calendar in the minutes before, and may stop it.
+    case backfill(JobIdentifier, minutes: Int, stopsAfter: Duration?)
   }
 
   enum CrashPoint: CaseIterable, Sendable {
@@ -65,7 +69,7 @@ package struct Fault: Sendable {
   var isOperators: Bool {
     switch kind {
     case .cancel, .cancelAll, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions,
-      .applyAgain, .remove, .redefine, .retryFailed, .setSpread:
+      .applyAgain, .remove, .redefine, .retryFailed, .setSpread, .pauseSchedule, .backfill:
       true
     case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
       .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
@@ -124,6 +128,22 @@ extension Schedule {
     for _ in 0..<draw.number(0...6) {
       let at = draw.milliseconds(500...Int(calmAt.inSeconds * 950))
       faults.append(Fault(at: at, kind: .setSpread(draw.one(of: divided), draw.number(1...5))))
+    }
+  }
+
+  /// Adds operators who pause schedules and make up for times that have passed.
+  mutating func addWordsOfSchedules(_ draw: inout Draw) {
+    let repeating = definitions.filter(\.repeats).compactMap(\.pattern.literal)
+    guard !repeating.isEmpty, draw.chance(50) else { return }
+    for _ in 0..<draw.number(1...4) {
+      let at = draw.milliseconds(500...Int(calmAt.inSeconds * 950))
+      let job = draw.one(of: repeating)
+      let kind: Fault.Kind =
+        draw.chance(60)
+        ? .pauseSchedule(job, draw.milliseconds(4_000...60_000))
+        : .backfill(
+          job, minutes: draw.number(1...6), stopsAfter: draw.chance(30) ? draw.milliseconds(100...20_000) : nil)
+      faults.append(Fault(at: at, kind: kind))
     }
   }
 

@@ -60,6 +60,7 @@ extension Journal {
       try expect(time.isAfter(rest, lag: lag), .time, "\(launch) starts before its backoff ends")
     }
     guard launch.number == 1, assignment.head == launch.request else { return }
+    if !assignment.isSimulated { try checkCalendar(of: assignment) }
     if !assignment.isSimulated, let (plan, submitted) = acceptedAt[launch.request] {
       try checkWish(plan, submitted, request.definition, launch, at: time)
     }
@@ -70,6 +71,21 @@ extension Journal {
         "first launches of \(assignment.identifier) are not spaced")
     }
     lastFirstLaunch[assignment.identifier] = time
+  }
+
+  /// Checks that nothing starts by a calendar that is paused, and that requests that follow each other stand for times
+  /// that follow each other, also after a step of the clock.
+  private func checkCalendar(of assignment: Assignment) throws {
+    guard let time = assignment.scheduledAt else { return }
+    let name = assignment.identifier
+    try expect(!pausedSchedules.contains(name), .time, "\(assignment.launch) starts while its schedule is paused")
+    guard !everBackfilled.contains(name) else { return }
+    if let last = lastScheduled[name], last.number + 1 == assignment.requestNumber {
+      try expect(
+        last.time < time, .time,
+        "\(name) (request \(assignment.requestNumber)) starts for \(time), after a request for \(last.time)")
+    }
+    lastScheduled[name] = (assignment.requestNumber, time)
   }
 
   /// The least time between two first launches of an identifier (contract, rows 10 and 42): 15 minutes for a refresh

@@ -120,6 +120,12 @@ final class Journal {
   /// to them, here at most three transactions with a slow store.
   var lag: Duration { schedule.coordinators > 1 ? .seconds(3) : .zero }
   private(set) var wishes: [Wish] = []
+  /// The jobs whose schedules are paused.
+  private(set) var pausedSchedules: Set<JobIdentifier> = []
+  /// The last time of the calendar for which a request of each job has started, with the number of the request; `nil`
+  /// after a backfill has begun, whose times are earlier.
+  var lastScheduled: [JobIdentifier: (number: Int, time: Timestamp)] = [:]
+  var everBackfilled: Set<JobIdentifier> = []
   /// The hosts that operators' words ever concerned; `nil` is in it if a word concerned the fleet.
   private var everWished: Set<HostName?> = []
   var requests: [RequestID: Request] = [:]
@@ -188,6 +194,11 @@ final class Journal {
     wishes.removeAll { $0.host == host && $0.pattern == pattern }
     everWished.insert(host)
     if isWished { wishes.append(Wish(host: host, pattern: pattern, since: now)) }
+  }
+
+  /// Records that the store has a pause of the schedule of this job, or that it has none any more.
+  func schedule(of identifier: JobIdentifier, isPaused: Bool) {
+    if isPaused { pausedSchedules.insert(identifier) } else { pausedSchedules.remove(identifier) }
   }
 
   func wasWished(off host: HostName) -> Bool { everWished.contains(host) || everWished.contains(nil) }

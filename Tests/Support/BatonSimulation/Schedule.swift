@@ -98,6 +98,8 @@ extension Schedule {
     addChain(&changes)
     var members = Draw(seed: seed, stream: 9_400)
     addFlow(&members)
+    var words = Draw(seed: seed, stream: 9_600)
+    addWordsOfSchedules(&words)
     faults.sort { $0.at < $1.at }
     var fate = Draw(seed: seed, stream: 9_000)
     if coordinators > 1, fate.chance(10) {

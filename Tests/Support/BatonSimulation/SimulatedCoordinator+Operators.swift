@@ -133,6 +133,58 @@ extension SimulatedCoordinator {
     }
   }
 
+  // MARK: Schedules
+
+  func pauseSchedule(of identifier: JobIdentifier) {
+    saySchedule(of: identifier, "paused schedule") {
+      try $0.pauseSchedule(of: identifier, by: "operator", because: "maintenance", at: $1)
+    } committed: {
+      $0.schedule(of: identifier, isPaused: true)
+    }
+  }
+
+  func resumeSchedule(of identifier: JobIdentifier) {
+    saySchedule(of: identifier, "resumed schedule") {
+      _ = try $0.resumeSchedule(of: identifier, at: $1)
+    } committed: {
+      $0.schedule(of: identifier, isPaused: false)
+    }
+  }
+
+  /// Makes up for the times of the calendar in the minutes before now.
+  func backfill(_ identifier: JobIdentifier, minutes: Int) {
+    let seed = TraceContext(
+      traceID: TraceID(high: world.drawSpanID().number, low: world.drawSpanID().number), spanID: world.drawSpanID(),
+      isSampled: true)
+    saySchedule(of: identifier, "backfill") {
+      let backfill = Backfill(
+        by: "operator", startedAt: $1.date, from: $1.date + .seconds(-60 * minutes), until: $1.date, total: minutes)
+      try $0.startBackfill(of: identifier, backfill, seed: seed, at: $1)
+    } committed: {
+      $0.everBackfilled.insert(identifier)
+    }
+  }
+
+  func stopBackfill(of identifier: JobIdentifier) {
+    saySchedule(of: identifier, "stopped backfill") { _ = try $0.stopBackfill(of: identifier, at: $1) }
+  }
+
+  private func saySchedule(
+    of identifier: JobIdentifier, _ name: String, _ word: @escaping (Verbs, Moment) throws -> Void,
+    committed: @escaping (Journal) -> Void = { _ in }
+  ) {
+    let now = now().moment
+    writer.write(.urgent) {
+      try word($0, now)
+    } committed: { [world] in
+      world.count(.client, name)
+      committed(world.journal)
+    } then: { [self] result in
+      guard case .success = result else { return }
+      try tell { $0.schedulesChanged() }
+    }
+  }
+
   // MARK: Hosts
 
   func setDraining(_ host: HostName, _ isDraining: Bool) {

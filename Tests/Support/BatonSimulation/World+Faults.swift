@@ -65,7 +65,7 @@ extension World {
       try workers[host].change(Self.without(condition, workers[host].plan.conditions))
       after(duration, for: .world) { try self.workers[host].change(self.workers[host].plan.conditions) }
     case .cancel, .cancelAll, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions,
-      .applyAgain, .remove, .redefine, .retryFailed, .setSpread:
+      .applyAgain, .remove, .redefine, .retryFailed, .setSpread, .pauseSchedule, .backfill:
       try ask(fault.kind)
     }
   }
@@ -155,6 +155,12 @@ extension World {
       case .retryFailed: try retryFailed(coordinator)
       case .setSpread(let identifier, let lanes):
         try record(identifier).map { coordinator.setSpread($0, lanes: lanes) }
+      case .pauseSchedule(let identifier, let duration):
+        coordinator.pauseSchedule(of: identifier)
+        takeBack(after: duration) { $0.resumeSchedule(of: identifier) }
+      case .backfill(let identifier, let minutes, let stopsAfter):
+        coordinator.backfill(identifier, minutes: minutes)
+        if let stopsAfter { takeBack(after: stopsAfter) { $0.stopBackfill(of: identifier) } }
       case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
         .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
         break
@@ -176,9 +182,9 @@ extension World {
     case .evict(_, _, let duration): return .evict(IdentifierPattern(identifier), host, duration)
     case .drainHost(_, let duration): return .drainHost(host, duration)
     case .cancelAll, .pauseFleet, .simulateLaunch, .simulateConditions, .applyAgain, .remove, .redefine, .retryFailed,
-      .setSpread, .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection,
-      .partition,
-      .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
+      .setSpread, .pauseSchedule, .backfill, .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker,
+      .restartWorker, .loseConnection, .partition, .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages,
+      .stepClock, .cutOffStore, .loseCondition:
       return kind
     }
   }

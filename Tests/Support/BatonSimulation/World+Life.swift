@@ -101,6 +101,7 @@ extension World {
       let changed = self.schedule.definitions.filter { $0.dailyAllowance != nil || self.journal.isAbsent($0.pattern) }
       if !changed.isEmpty { try coordinator.apply(changed.map(\.withoutAllowance)) }
       coordinator.setPaused(false)
+      for schedule in self.journal.pausedSchedules.sorted() { coordinator.resumeSchedule(of: schedule) }
       for host in coordinator.dispatcher.hosts.keys.sorted() {
         coordinator.setDraining(host, false)
         for pattern in (coordinator.dispatcher.hosts[host]?.host.evictions ?? []).sorted() {
