@@ -59,6 +59,26 @@ package struct Call: Sendable {
     }
   }
 
+  /// The number of a flow.
+  package var flow: RequestID {
+    get throws(HTTPFailure) {
+      guard let number = Int64(parameter("flow")), number >= 1 else {
+        throw .invalid("'\(parameter("flow").escapedForMessage)' is not the number of a flow, which is 1 or more")
+      }
+      return RequestID(number)
+    }
+  }
+
+  package var receiver: ReceiverName {
+    get throws(HTTPFailure) {
+      guard let name = ReceiverName(parameter("receiver")) else {
+        throw .invalid(
+          "'\(parameter("receiver").escapedForMessage)' cannot be a receiver's name: it has \(ReceiverName.rule)")
+      }
+      return name
+    }
+  }
+
   package var pattern: IdentifierPattern {
     get throws(HTTPFailure) { try Self.pattern(parameter("pattern")) }
   }

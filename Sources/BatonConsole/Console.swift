@@ -59,8 +59,9 @@ package struct Console: Sendable {
 
   /// Every page and action.
   var routes: [Route] {
-    signInRoutes + assetRoutes + overviewRoutes + requestRoutes + queueRoutes + hostRoutes + definitionRoutes
-      + activityRoutes + helpRoutes + [Route(.get, "/changes", .method("Changes"), waits: true, Route.follow)]
+    signInRoutes + assetRoutes + overviewRoutes + requestRoutes + flowRoutes + queueRoutes + hostRoutes
+      + definitionRoutes + scheduleRoutes + notificationRoutes + activityRoutes + helpRoutes
+      + [Route(.get, "/changes", .method("Changes"), waits: true, Route.follow)]
   }
 
   // MARK: Making routes
@@ -117,7 +118,7 @@ package struct Console: Sendable {
 struct Page: Sendable {
   /// The parts of the console, as the navigation shows them.
   enum Section: String, CaseIterable, Sendable {
-    case overview, requests, queue, hosts, definitions, activity
+    case overview, requests, queue, hosts, definitions, schedules, notifications, activity
   }
 
   var title: String

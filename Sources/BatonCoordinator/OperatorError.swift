@@ -31,6 +31,11 @@ extension OperatorError {
   /// The error for a full queue. The writer takes thousands of writes per second, so it has emptied the queue after a
   /// second.
   static func overloaded(_ text: String) -> OperatorError { .overloaded(text, retryAfter: .seconds(1)) }
+
+  static func unknownFlow(_ flow: RequestID) -> OperatorError {
+    .notFound(
+      "there is no flow \(flow.rawValue): 'baton show' and 'baton list -o json' say to which flow a request belongs")
+  }
 }
 
 extension Refusal {

@@ -4,6 +4,7 @@ package import BatonModel
 internal import BatonTelemetry
 internal import NIOCore
 internal import NIOHTTP1
+internal import Synchronization
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
@@ -37,11 +38,14 @@ package struct WebhookSender: NotificationSending {
   package var place: String { address.origin }
 
   package func send(_ notification: OutgoingNotification) async -> DeliveryVerdict {
-    await withTaskGroup(of: DeliveryVerdict.self) { group in
-      group.addTask { await exchange(notification) }
+    let answered = Answered()
+    return await withTaskGroup(of: DeliveryVerdict.self) { group in
+      group.addTask { await exchange(notification, answered) }
       group.addTask {
         try? await clocks.sleep(timeout)
-        return .refused("no answer within \(timeout.inWords)")
+        // The status says whether the receiver has the notification. Its text may never end.
+        return answered.status.withLock { $0 }.map { Self.verdict($0, "", at: notification.date, asked: nil) }
+          ?? .refused("no answer within \(timeout.inWords)")
       }
       let first = await group.next()
       group.cancelAll()
@@ -49,19 +53,30 @@ package struct WebhookSender: NotificationSending {
     }
   }
 
-  private func exchange(_ notification: OutgoingNotification) async -> DeliveryVerdict {
+  /// The status of an answer, which is known before its text.
+  private final class Answered: Sendable {
+    let status = Mutex<Int?>(nil)
+  }
+
+  private func exchange(_ notification: OutgoingNotification, _ answered: Answered) async -> DeliveryVerdict {
     do {
       let response = try await client.execute(request(notification))
       let status = Int(response.status.code)
-      let text = await Self.text(of: response)
-      let answer = "HTTP \(status)" + (text.isEmpty ? "" : ": \(text)")
-      if (200..<300).contains(status) { return .accepted(answer) }
-      let asked = response.headers.first(name: "Retry-After").flatMap { RetryAfter.wait($0, at: notification.date) }
-      let advice = (300..<400).contains(status) ? "; redirects are not followed: correct the address" : ""
-      return .refused(answer + advice, after: asked)
+      answered.status.withLock { $0 = status }
+      return Self.verdict(
+        status, await Self.text(of: response), at: notification.date, asked: response.headers.first(name: "Retry-After")
+      )
     } catch {
       return .refused(Self.reason(error))
     }
+  }
+
+  /// - Parameter asked: the header `Retry-After`.
+  private static func verdict(_ status: Int, _ text: String, at date: Timestamp, asked: String?) -> DeliveryVerdict {
+    let answer = "HTTP \(status)" + (text.isEmpty ? "" : ": \(text)")
+    if (200..<300).contains(status) { return .accepted(answer) }
+    let advice = (300..<400).contains(status) ? "; redirects are not followed: correct the address" : ""
+    return .refused(answer + advice, after: asked.flatMap { RetryAfter.wait($0, at: date) })
   }
 
   private func request(_ notification: OutgoingNotification) -> HTTPClientRequest {

@@ -48,5 +48,6 @@ import Testing
     #expect(wait(0, 0) == .seconds(1))
     #expect(wait(5, 0.5, asked: .seconds(7)) == .seconds(7), "what the receiver asks for counts")
     #expect(wait(0, 0.5, asked: .seconds(1_000_000)) == .seconds(3600), "up to an hour")
+    #expect(wait(5, 1, asked: .zero) == .seconds(64), "a receiver that asks for no wait is not flooded")
   }
 }

@@ -32,6 +32,26 @@ import Testing
     #expect(await Self.shell("exec <&-; exit 0") == .accepted("exit status 0"))
   }
 
+  @Test func `a command that prints much has not failed, and is not ended by it`() async throws {
+    let file = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    for end in ["1", "2"] {
+      let verdict = await Self.shell(
+        "head -c 300000 /dev/zero | tr '\\0' y >&\(end) && echo done > \"$1\"; exit 0", file)
+      guard case .accepted = verdict else {
+        Issue.record("\(verdict)")
+        continue
+      }
+      #expect(FileManager.default.fileExists(atPath: file), "it was ended while it printed")
+      try? FileManager.default.removeItem(atPath: file)
+    }
+  }
+
+  @Test func `a command that has ended with 0 has taken it, also if it leaves a daemon behind`() async {
+    let verdict = await Self.shell("setsid sleep 30 & printf taken", within: .seconds(20))
+    #expect(verdict == .accepted("taken"))
+  }
+
   @Test func `another exit status is a failure, with the last line of what the command said`() async {
     guard case .refused(let text, nil) = await Self.shell("echo first >&2; echo 'no line' >&2; exit 3") else {
       Issue.record("it was accepted")

@@ -115,6 +115,18 @@ import Testing
     }
   }
 
+  @Test(arguments: [(200, true), (503, false)])
+  func `the status says whether it was taken, also if the text of the answer never ends`(
+    status: Int, isTaken: Bool
+  ) async throws {
+    let verdict = try await Self.send(timeout: .milliseconds(500)) { _ in
+      var answer = FalseAnswer(status, [("Content-Length", "500")], body: Array("thanks".utf8)[...])
+      answer.turn = (6, .silence)
+      return answer
+    }.verdict
+    #expect(verdict == (isTaken ? .accepted("HTTP 200") : .refused("HTTP 503")))
+  }
+
   @Test func `nothing that listens is a failure that says so`() async throws {
     let server = try await FalseServer { _ in Self.plain(200) }
     let address = try #require(WebAddress(server.origin))

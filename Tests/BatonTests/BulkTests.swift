@@ -34,6 +34,58 @@ import Testing
         """)
   }
 
+  private static let flow: [RequestRecord] = [
+    .example(1, "com.example.fetch", .succeeded) { $0.flow = RequestID(1) },
+    .example(2, "com.example.work", .running) { $0.flow = RequestID(1) },
+    .example(3, "com.example.report", .scheduled) { $0.flow = RequestID(1) }, .example(4, "com.example.b", .ready),
+  ]
+
+  private static func cancelling() -> World {
+    World(flow) { state in
+      state.cancellations = [
+        .ended(RequestID(3), JobIdentifier(trusted: "com.example.report"), number: 1),
+        .ended(RequestID(2), JobIdentifier(trusted: "com.example.work"), number: 1),
+      ]
+    }
+  }
+
+  @Test func `cancel --flow cancels a flow in one call, after a yes`() async {
+    let world = Self.cancelling()
+    let run = await world.baton("cancel", "--flow", "1", "--yes")
+    #expect(run.status == 0, "\(run.error)")
+    #expect(run.output == "com.example.report, request 1: cancelled\ncom.example.work, request 1: cancelled\n")
+    #expect(Self.calls(world, "cancel").count == 1)
+    #expect(Self.calls(world, "cancel").first?.contains("flow") == true, "\(world.coordinator.calls)")
+    let json = await Self.cancelling().baton("cancel", "--flow", "1", "--yes", "-o", "json")
+    #expect(json.status == 0 && json.output.contains("com.example.work"), "\(json.output)")
+  }
+
+  @Test func `cancel --flow asks, shows what would be cancelled, and chooses nothing else`() async {
+    let world = Self.cancelling()
+    let run = await world.baton("cancel", "--flow", "1")
+    #expect(run.status == 64, "a script has to say --yes")
+    #expect(run.error.contains("this would cancel 2 requests (1 of them running): confirm with --yes"), "\(run.error)")
+    let rehearsal = await world.baton("cancel", "--flow", "1", "--dry-run")
+    #expect(
+      rehearsal.output == """
+        com.example.work, request 1: would be cancelled, running
+        com.example.report, request 1: would be cancelled, scheduled
+
+        """, "\(rehearsal)")
+    for more in [["com.example.b"], ["--all"], ["--state", "ready"], ["--by", "ana"]] {
+      #expect(await world.baton(["cancel", "--flow", "1"] + more).status == 64, "\(more)")
+    }
+    #expect(Self.calls(world, "cancel").isEmpty)
+    let ended = await World(
+      Self.flow.map { record in
+        var record = record
+        record.state = .cancelled
+        return record
+      }
+    ).baton("cancel", "--flow", "1", "--yes")
+    #expect(ended.status == 3 && ended.error.contains("the flow 1 has no unfinished request"), "\(ended.error)")
+  }
+
   @Test func `one command changes at most 10,000 requests, or none`() async {
     let many = (1...10_001).map { RequestRecord.example(Int64($0), "com.example.n\($0)", .ready) }
     let world = World(many)

@@ -169,6 +169,7 @@ final class FakeCoordinator: OperatorAPI {
         (filter.states.isEmpty || filter.states.contains(record.state))
           && filter.host.map { $0 == record.host } ?? true && filter.pattern?.matches(record.identifier) ?? true
           && filter.kind.map { $0 == record.kind } ?? true && filter.submitter.map { $0 == record.principal } ?? true
+          && filter.flow.map { $0 == record.flow } ?? true
           && position.map { filter.order.precedes($0, record) } ?? true
       }.sorted(by: filter.order.precedes))
   }

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonStore
 import ContractRows
@@ -100,6 +101,59 @@ import Testing
     #expect(seen.waitingCount == 1 && seen.failedCount == 1, "the number of others' notifications is shown")
     let owner = PermittedAPI(api: coordinator, caller: Caller(name: "ana"), audit: nil, meter: nil)
     #expect(try await owner.notifications().waitingCount == 3000)
+  }
+
+  @Test("A credential with patterns sees no addresses of receivers", .refuses(19))
+  func receivers() async throws {
+    let coordinator = FakeCoordinator { state in
+      state.notifications.receivers = [
+        ReceiverReport(name: ReceiverName("team")!, kind: .mail, place: "ana@example.org")
+      ]
+    }
+    for (patterns, place) in [(["com.mine.*"], ""), ([], "ana@example.org")] {
+      let seen = try await Self.limited(coordinator, to: patterns, [.read]).notifications()
+      #expect(seen.receivers.map(\.place) == [place])
+    }
+  }
+
+  /// The calls of a credential with these patterns.
+  private static func limited(
+    _ coordinator: FakeCoordinator, to patterns: [String], _ scopes: Set<Scope>
+  ) -> PermittedAPI {
+    let credential = Credential(
+      id: [1], name: "alice", digest: [2], scopes: scopes, patterns: patterns.map { IdentifierPattern($0)! },
+      end: Timestamp(nanoseconds: .max), createdAt: Timestamp(nanoseconds: 0), createdBy: "ana")
+    return PermittedAPI(
+      api: coordinator, caller: Caller(name: "alice", credential: credential), audit: nil, meter: nil)
+  }
+
+  private static let flow: [RequestRecord] = [
+    .example(1, "com.mine.a", .running) { ($0.flow, $0.principal) = (RequestID(1), "alice") },
+    .example(2, "com.mine.b", .scheduled) { ($0.flow, $0.principal) = (RequestID(1), "alice") },
+    .example(3, "com.mine.c", .ready) { ($0.flow, $0.principal) = (RequestID(3), "alice") },
+    .example(4, "com.other.d", .scheduled) { ($0.flow, $0.principal) = (RequestID(3), "alice") },
+    .example(5, "com.mine.e", .ready) { ($0.flow, $0.principal) = (RequestID(5), "bo") },
+    .example(6, "com.other.f", .ready) { ($0.flow, $0.principal) = (RequestID(6), "alice") },
+  ]
+
+  @Test(
+    "A flow is cancelled only by a caller that may cancel each of its requests", .refuses(19),
+    arguments: [
+      (1, ["com.mine.*"], [.submit], ""), (3, ["com.mine.*"], [.operate], "may not cancel"),
+      (5, [], [.submit], "may not cancel"), (5, [], [.operate], ""), (3, [], [.submit], ""),
+      (6, ["com.mine.*"], [.operate], "there is no flow 6"), (7, ["com.mine.*"], [.operate], "there is no flow 7"),
+    ] as [(Int64, [String], Set<Scope>, String)])
+  func cancelFlow(flow: Int64, patterns: [String], scopes: Set<Scope>, refusal: String) async {
+    let coordinator = FakeCoordinator(Self.flow)
+    let api = Self.limited(coordinator, to: patterns, scopes)
+    do {
+      _ = try await api.cancel(.flow(RequestID(flow)), by: "")
+      #expect(refusal.isEmpty)
+    } catch {
+      #expect(!refusal.isEmpty && "\(error)".contains(refusal), "\(error)")
+    }
+    let cancelled = coordinator.calls.contains { $0.hasPrefix("cancel") }
+    #expect(cancelled == refusal.isEmpty, "\(coordinator.calls)")
   }
 
   @Test("A definition may let its launches submit only what its author may define", .refuses(19))

@@ -72,6 +72,35 @@ def requests(bench):
     page.context.close()
 
 
+@check("actions", "those of schedules, receivers and flows")
+def flows(bench):
+    def paused():
+        return bench.fleet.json("schedules", "com.example.nightly")[0]["paused"]
+
+    page = bench.browser.page()
+    act(page, "/definitions/com.example.nightly/resume")
+    expect(paused() is None, "the schedule was not resumed")
+    act(page, "/definitions/com.example.nightly/pause", {"reason": "the disk is full"})
+    expect(paused()["reason"] == "the disk is full", f"the schedule was not paused: {paused()}")
+    said = act(page, "/receivers/ops/test")
+    expect("has not taken the test" in said, f"the test of a receiver that does not listen says {said}")
+    text = page.inner_text("main")
+    expect("no receiver 'old'" in text and "Connection refused" in text, f"the reasons are not there: {text[:800]}")
+    flow = f"/flows/{bench.fleet.flow[0]['flow']}"
+    page.goto(flow)
+    expect(page.locator("svg.flow a").count() == 4, "the picture does not have the four requests")
+    # By keyboard: from a box of the picture to the page of its request.
+    page.locator("svg.flow a").nth(2).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/requests/com.example.flow.*")
+    expect("after these" in page.inner_text("main"), "the request does not say what it waits for")
+    act(page, f"{flow}/cancel")
+    states = {name: request(bench, f"flow.{name}")["state"] for name in ("fetch", "work", "repair", "report")}
+    expect(states == {"fetch": "failed", "work": "cancelled", "repair": "cancelled", "report": "cancelled"},
+           f"the states after the flow was cancelled: {states}")
+    page.context.close()
+
+
 @check("actions", "those of selected requests, from the list")
 def selected(bench):
     page = bench.browser.page()

@@ -36,7 +36,7 @@ class Fleet:
     def __init__(self, binaries):
         self.binaries, self.folder = Path(binaries), Path(tempfile.mkdtemp(prefix="baton-console-"))
         (self.folder / "run").mkdir(mode=0o700)
-        self.port, self.https = free_port(), free_port()
+        self.port, self.https, self.silent = free_port(), free_port(), free_port()
         self.coordinator, self.workers, self.consoles, self.token = None, {}, [], None
         kept = {key: value for key, value in os.environ.items() if not key.startswith("BATON_")}
         self.environment = kept | {
@@ -100,14 +100,19 @@ class Fleet:
         """Starts it on the same ports and data as before."""
         log = self.folder / "coordinator.log"
         begin = log.stat().st_size if log.exists() else 0
+        settings = self.folder / "coordinator.yaml"
         with open(log, "ab") as file:
             self.coordinator = subprocess.Popen(
                 [self.binaries / "baton", "coordinator", "--data", self.folder / "coordinator", "--listen",
-                 f"127.0.0.1:{self.port}", "--http", "off"],
+                 f"127.0.0.1:{self.port}", "--http", "off", *(["--config", settings] if settings.exists() else [])],
                 env=self.environment | {"BATON_HTTPS": f"127.0.0.1:{self.https}"}, stdin=subprocess.DEVNULL,
                 stdout=file, stderr=file)
         if not until(30, lambda: b"listens on" in log.read_bytes()[begin:]):
             raise RuntimeError(f"the coordinator does not start:\n{log.read_text()[-4000:]}")
+
+    def restart_coordinator(self):
+        end(self.coordinator)
+        self.start_coordinator()
 
     def kill_coordinator(self):
         self.coordinator.kill()

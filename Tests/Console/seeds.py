@@ -107,12 +107,53 @@ title: Is poked
 earliestBeginDate: 2h
 work: {command: ['true']}
 ---
+identifier: com.example.flow.fetch
+kind: processing
+title: TITLE
+requiresIdle: false
+retry: {limit: 0}
+work: {command: [sh, FOLDER/output.sh]}
+---
+identifier: com.example.flow.work
+kind: processing
+after: [{identifier: com.example.flow.fetch}]
+work: {command: ['true']}
+---
+identifier: com.example.flow.repair
+kind: processing
+requiresExternalPower: true
+requiresIdle: false
+after: [{identifier: com.example.flow.fetch, on: failure}]
+work: {command: ['true']}
+---
+identifier: com.example.flow.report
+kind: processing
+after: [{identifier: com.example.flow.repair, on: any}, {identifier: com.example.flow.fetch, on: any}]
+work: {command: ['true']}
+---
+identifier: com.example.nightly
+kind: processing
+title: TITLE
+schedule: {cron: "0 2 * * *", timeZone: Europe/Berlin}
+work: {command: ['true']}
+---
 identifier: LONG
 kind: processing
 title: Has a long name
 requiresExternalPower: true
 work: {command: ['true']}
 """
+
+
+def set_receivers(fleet, names):
+    """Writes coordinator.yaml with these receivers. No program listens behind them."""
+    secret = fleet.folder / "secret"
+    secret.write_text("0123456789abcdef\n")
+    secret.chmod(0o600)
+    listed = "".join(
+        f"  - {{name: {name}, webhook: 'http://127.0.0.1:{fleet.silent}/', secretFile: {secret}}}\n" for name in names)
+    (fleet.folder / "coordinator.yaml").write_text(
+        f"receivers:\n{listed}notify:\n  failure: [{', '.join(names)}]\n")
 
 
 def plant(fleet):
@@ -122,6 +163,7 @@ def plant(fleet):
     (folder / "cursor.sh").write_text(CURSOR.replace("SUBTITLE", "<i>at</i> \\u202e \\u001b[1m"))
     jobs = JOBS.replace("TITLE", json.dumps(MARKUP)).replace("MARKUP", json.dumps(MARKUP))
     (folder / "jobs.yaml").write_text(jobs.replace("FOLDER", str(folder)).replace("LONG", LONG))
+    set_receivers(fleet, ["ops", "old"])
     fleet.start_coordinator()
     fleet.start_worker("gone", labels={"zone": "attic"})
     fleet.start_worker("anna", slots=6, labels={"zone": "garage", "markup": MARKUP})
@@ -132,6 +174,11 @@ def plant(fleet):
         fleet.run("simulate", "conditions", host, "--power", "battery", "--battery", "61", "--for", "1h")
     fleet.run("apply", "jobs.yaml")
     submit(fleet)
+    if not until(30, lambda: fleet.state("com.example.hostile") == "failed", 0.5):
+        raise RuntimeError(f"nothing has failed:\n{fleet.run('list', '--all')}")
+    # What the other receiver is to be told fails for good.
+    set_receivers(fleet, ["ops"])
+    fleet.restart_coordinator()
     if not until(60, lambda: is_planted(fleet), 0.5):
         raise RuntimeError(f"the fleet is not as it is to be:\n{fleet.run('list', '--all')}\n{fleet.run('status')}")
 
@@ -147,6 +194,16 @@ def submit(fleet):
         raise RuntimeError(f"submissions were refused: {refused}")
     for _ in range(3):
         fleet.run("poke", "com.example.poked", "--payload", PAYLOAD)
+    members = ["fetch", "work", "repair", "report"]
+    fleet.flow = fleet.call("POST", "/v1/flows", [{"identifier": f"com.example.flow.{it}"} for it in members])["answers"]
+    if any("request" not in answer for answer in fleet.flow):
+        raise RuntimeError(f"the flow was refused: {fleet.flow}")
+    from places import ACTIONS, PAGES
+
+    number = fleet.flow[0]["flow"]
+    PAGES["flow"], PAGES["question-flow"] = f"/flows/{number}", f"/flows/{number}/cancel"
+    ACTIONS[f"/flows/{number}/cancel"] = {}
+    fleet.run("schedules", "pause", "com.example.nightly", "--reason", MARKUP + BIDI + ANSI)
     fleet.run("evict", "com.example.scheduled", "--host", "ben")
     (fleet.folder / "again.yaml").write_text(
         "identifier: com.example.repeating\nkind: refresh\nrepeat: {every: 2h}\nwork: {command: ['true']}\n---\n"
@@ -158,5 +215,6 @@ def submit(fleet):
 def is_planted(fleet):
     states = {"hostile": "failed", "quarantined": "failed", "counting": "running", "cursor": "running",
               "spread": "running", "scheduled": "scheduled", "broken.1": "failed", "broken.24": "failed",
-              "done.5": "succeeded"}
+              "done.5": "succeeded", "flow.fetch": "failed", "flow.work": "cancelled", "flow.repair": "ready",
+              "flow.report": "scheduled"}
     return all(fleet.state(f"com.example.{name}") == state for name, state in states.items())

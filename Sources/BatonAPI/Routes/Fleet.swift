@@ -37,6 +37,11 @@ extension Route {
         "failed": JSONValue(found.failedCount),
       ])
     },
+    Route(.post, "/v1/receivers/{receiver}/test", .method("TestReceiver")) { call in
+      let name = try call.receiver
+      try await call.nothing()
+      return Answer(JSONValue(try await call.run { try await $0.testReceiver(name) }, of: name))
+    },
     Route(.get, "/v1/audit", .method("Audit"), query: ["actor", "object", "since", "after", "limit"], audit),
     Route(.post, "/v1/fleet/pause", .method("Pause")) { call in try await pause(true, call) },
     Route(.post, "/v1/fleet/resume", .method("Pause")) { call in try await pause(false, call) },

@@ -13,6 +13,13 @@ extension Route {
     [
       Route(.post, "/v1/requests", .method("Submit"), submit),
       Route(.post, "/v1/flows", .method("SubmitFlow"), submitFlow),
+      Route(.post, "/v1/flows/{flow}/cancel", .method("Cancel")) { call in
+        let flow = try call.flow
+        try await call.nothing()
+        let principal = call.claimedPrincipal
+        let cancelled = try await call.run { try await $0.cancel(.flow(flow), by: principal) }
+        return Answer(["cancelled": .array(cancelled.map { JSONValue($0) })])
+      },
     ] + ofRequest(.post, "/cancel", "Cancel", cancel)
     + ofRequest(.post, "/retry", "Retry", retry) + ofRequest(.post, "/simulate", "SimulateLaunch", simulate)
 

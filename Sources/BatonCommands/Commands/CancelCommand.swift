@@ -14,8 +14,10 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
       beginning. If the job repeats, its repetition ends too, until it is submitted or applied again. To stop a job for \
       a while, use 'baton drain', 'baton evict' or 'baton pause': it goes on where it stood.
 
+      --flow cancels every unfinished request of a flow, all of them in one transaction or none.
+
       A pattern, --state, --host, --older-than or --by chooses several unfinished requests, at most 10,000. On a \
-      terminal the command then asks for confirmation, as it does for --all; a script must give --yes, otherwise the \
+      terminal the command then asks for confirmation, as it does for --flow and --all; a script must give --yes, otherwise the \
       command is refused.
 
       Examples:
@@ -23,6 +25,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
         baton cancel com.example.report --request 3 --wait
         baton cancel 'com.example.photos.*' --state pending --dry-run
         baton cancel --host alpha --older-than 2h --yes
+        baton cancel --flow 12 --yes
         baton cancel --all
       """)
 
@@ -40,6 +43,11 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     completion: .list(Self.stateNames), transform: Self.states)
   var state: [Set<RequestState>] = []
 
+  @Option(
+    help: ArgumentHelp("Every unfinished request of the flow with this number.", valueName: "number"),
+    transform: Arguments.positive)
+  var flow: Int?
+
   @Flag(help: "Every unfinished request.") var all = false
   @Flag(help: "Wait until the launches that have to stop have ended.") var wait = false
 
@@ -56,20 +64,23 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   }
 
   /// Whether requests have to be looked for before they are cancelled.
-  private var isBulk: Bool { !all && (bulk.chooses || !state.isEmpty || identifier?.literal == nil) }
+  private var isBulk: Bool { !all && flow == nil && (bulk.chooses || !state.isEmpty || identifier?.literal == nil) }
 
   /// Whether the requests are looked for because only that is asked of one identifier.
   private var isRehearsal: Bool { bulk.dryRun && !all }
 
   func validate() throws {
+    if flow != nil, all || identifier != nil || request != nil || bulk.chooses || !state.isEmpty {
+      throw ValidationError("--flow cancels a whole flow: choose no requests with it.")
+    }
     if all, identifier != nil || request != nil || bulk.chooses || !state.isEmpty {
       throw ValidationError("--all cancels everything: choose no requests with it.")
     }
     if all, bulk.dryRun {
       throw ValidationError("--all --dry-run would show every unfinished request: 'baton list' does that.")
     }
-    if !all, identifier == nil, !bulk.chooses, state.isEmpty {
-      throw ValidationError("Name an identifier or a pattern, choose requests with an option, or give --all.")
+    if !all, flow == nil, identifier == nil, !bulk.chooses, state.isEmpty {
+      throw ValidationError("Name an identifier or a pattern, choose requests with an option, or give --flow or --all.")
     }
     if request != nil, isBulk { throw ValidationError("--request needs an identifier, and no other choice.") }
   }
@@ -77,6 +88,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let user = console.environment.user
+    if let flow { return try await cancelFlow(RequestID(Int64(flow)), console, by: user) }
     if isBulk || isRehearsal { return try await cancelSeveral(console, by: user) }
     let selection = identifier?.literal.map { CancelSelection.identifier($0, number: request) } ?? .all
     if all, !bulk.yes { try await confirm(console) }
@@ -86,6 +98,29 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
       return try tellNothing(console)
     }
     try await tell(cancelled, console)
+  }
+
+  private func cancelFlow(_ flow: RequestID, _ console: Console, by user: String) async throws {
+    let change = BulkChange(
+      verb: "cancel", filter: RequestFilter(states: Set(RequestState.allCases.filter { !$0.isEnded }), flow: flow),
+      options: bulk.choice, number: nil, consequence: "That is final, and ends what repeats.")
+    let found = try await client.connect { try await change.find($0) }
+    if bulk.dryRun { return rehearse(found, console) }
+    try change.confirm(found, console)
+    // A flow that is not there is told by the call.
+    let cancelled = try await client.connect { try await $0.cancel(.flow(flow), by: user) }
+    guard cancelled.isEmpty else { return try await tell(cancelled, console) }
+    console.emit(options.output, list: []) { [] }
+    throw CommandFailure(
+      .notFound,
+      "nothing to cancel: the flow \(flow.rawValue) has no unfinished request; look at 'baton list --flow "
+        + "\(flow.rawValue)'")
+  }
+
+  private func rehearse(_ found: [RequestRecord], _ console: Console) {
+    console.emit(options.output, list: found.map { JSONValue($0) }) {
+      found.map { "\($0.name): would be cancelled, \($0.state.rawValue)" }
+    }
   }
 
   private func cancelSeveral(_ console: Console, by user: String) async throws {
@@ -102,11 +137,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
       if !isBulk { return try tellNothing(console) }
       return console.note("nothing to cancel: no unfinished request matches")
     }
-    if bulk.dryRun {
-      return console.emit(options.output, list: found.map { JSONValue($0) }) {
-        found.map { "\($0.name): would be cancelled, \($0.state.rawValue)" }
-      }
-    }
+    if bulk.dryRun { return rehearse(found, console) }
     try change.confirm(found, console)
     let cancelled = try await client.connect { api in
       try await change.each(of: found) { record in

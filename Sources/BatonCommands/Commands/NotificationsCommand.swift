@@ -39,7 +39,8 @@ struct NotificationsCommand: AsyncParsableCommand, Sendable {
       reports.waitingCount - reports.waiting.count, reports.failedCount - reports.failed.count
     )
     if waiting > 0 || failed > 0 {
-      console.note("\(waiting) more wait, and \(failed) more have failed: one answer has at most 1000 of each")
+      console.note(
+        "\(waiting) more wait, and \(failed) more have failed: one answer has at most 1000 of each, and 2 MiB")
     }
   }
 }

@@ -50,40 +50,19 @@ struct SchedulesListCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
-  /// A job that comes by itself, with its newest requests.
-  private struct Scheduled: Sendable {
-    var definition: Definition
-    var standing: ScheduleStanding
-    /// The request that waits for its first launch; `nil` if there is none.
-    var next: RequestRecord?
-    /// The request that was launched last; `nil` if none was, or if it is not kept any more.
-    var last: RequestRecord?
-  }
-
   func run() async throws {
     let (console, patterns) = (Console.current, patterns)
     let jobs = try await client.connect { api in
-      var jobs: [Scheduled] = []
-      for report in try await api.definitions(named: patterns)
-      where report.definition.repeats || !report.standing.isUsual {
-        jobs.append(try await Self.scheduled(report, api))
+      var jobs: [ScheduledJob] = []
+      for report in try await api.definitions(named: patterns) where ScheduledJob.includes(report) {
+        jobs.append(try await ScheduledJob(report, asking: api))
       }
       return jobs
     }
-    console.emit(options.output, list: jobs.map(Self.json)) { table(jobs, console) }
+    console.emit(options.output, list: jobs.map(\.json)) { table(jobs, console) }
   }
 
-  private static func scheduled(_ report: DefinitionReport, _ api: any OperatorAPI) async throws -> Scheduled {
-    let newest = try await api.page(
-      of: RequestFilter(pattern: report.definition.pattern, isNewestFirst: true), after: nil, limit: 3
-    ).records
-    return Scheduled(
-      definition: report.definition, standing: report.standing,
-      next: newest.first { $0.launches == 0 && $0.state.isPending },
-      last: newest.first { $0.launches > 0 })
-  }
-
-  private func table(_ jobs: [Scheduled], _ console: Console) -> [String] {
+  private func table(_ jobs: [ScheduledJob], _ console: Console) -> [String] {
     if jobs.isEmpty { console.note("no job comes by itself: a job file says so with 'schedule' or 'repeat'") }
     let now = console.environment.now()
     return TablePrinter.lines(
@@ -97,39 +76,19 @@ struct SchedulesListCommand: AsyncParsableCommand, Sendable {
       }, style: console.style(of: .output), width: console.outputColumns)
   }
 
-  private func next(of job: Scheduled, _ now: Timestamp) -> Cell {
+  private func next(of job: ScheduledJob, _ now: Timestamp) -> Cell {
     if let pause = job.standing.pause { return Cell(pause.words(at: now), .yellow) }
     let next = nextTime(of: job, now)
     guard let backfill = job.standing.backfill else { return next }
     return Cell("\(backfill.words); \(next.text)", next.colour)
   }
 
-  private func nextTime(of job: Scheduled, _ now: Timestamp) -> Cell {
+  private func nextTime(of job: ScheduledJob, _ now: Timestamp) -> Cell {
     guard let next = job.next else { return Cell("not scheduled", .yellow) }
     // A request that waits for the one before has no time.
     guard next.state == .scheduled, next.eligibleAt != .distantFuture else {
       return Cell(next.waitsBecause?.text ?? next.state.rawValue)
     }
-    let zone = job.definition.schedule.flatMap { ZoneOffsets.named($0.timeZone) } ?? .utc
-    return Cell("\(zone.words(for: next.eligibleAt)), \(next.eligibleAt.relative(to: now))")
-  }
-
-  private static func json(_ job: Scheduled) -> JSONValue {
-    [
-      "identifier": JSONValue(job.definition.pattern.rawValue), "when": JSONValue(job.definition.comesWhen),
-      "timeZone": JSONValue(job.definition.schedule?.timeZone),
-      "nextAt": JSONValue(job.next.flatMap { $0.eligibleAt == .distantFuture ? nil : $0.eligibleAt }),
-      "paused": JSONValue(job.standing.pause), "backfill": JSONValue(job.standing.backfill),
-      "nextRequest": JSONValue(job.next?.number), "lastStartedAt": JSONValue(job.last?.startedAt),
-      "lastRequest": JSONValue(job.last?.number), "lastOutcome": JSONValue(job.last?.outcome),
-    ]
-  }
-}
-
-extension Definition {
-  /// When requests come by themselves, such as `0 2 * * * Europe/Berlin` or `every 24h`.
-  fileprivate var comesWhen: String {
-    if let schedule { return "\(schedule.cron.text) \(schedule.timeZone)" }
-    return repeatEvery.map { "every \($0.inWords)" } ?? "-"
+    return Cell("\(job.zone.words(for: next.eligibleAt)), \(next.eligibleAt.relative(to: now))")
   }
 }

@@ -20,6 +20,7 @@ enum DefinitionActions {
     return [
       visit.button("Submit", link.appending("submit"), "Submit"),
       visit.button("Poke", link.appending("submit").with([("poke", "5")]), "Submit"), edit,
+      report.definition.repeats ? ScheduleActions.buttons(pattern, report.standing, visit) : "",
       visit.button("Remove", link.appending("remove"), "Remove", isDangerous: true),
     ].filter { !$0.isEmpty }.joined(by: " ")
   }

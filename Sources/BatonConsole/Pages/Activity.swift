@@ -117,7 +117,8 @@ enum ActivityWords {
   /// What the console's buttons say that call a method of another name.
   static let buttons = [
     "SimulateLaunch": "Start now", "SimulateExpiry": "Stop now", "Redefine": "Use the new definition",
-    "SetPriority": "Priority", "Unevict": "Let it run",
+    "SetPriority": "Priority", "Unevict": "Let it run", "PauseSchedule": "Pause", "ResumeSchedule": "Resume",
+    "StopBackfill": "Stop the backfill", "TestReceiver": "Send a test",
   ]
 
   static func kind(of method: String) -> Kind { kinds[method] ?? .fleet }
@@ -132,6 +133,6 @@ enum ActivityWords {
     "ForgetGoneHost": .host, "SimulateConditions": .host, "InviteHost": .host, "ApproveHost": .host,
     "RevokeHost": .host, "Pause": .fleet, "Resume": .fleet, "Prune": .fleet, "CancelTransfer": .fleet,
     "CreateCredential": .fleet, "RevokeCredential": .fleet, "Backup": .fleet, "MoveStore": .fleet,
-    "RotateRoot": .fleet, "SimulateTransfer": .fleet,
+    "RotateRoot": .fleet, "SimulateTransfer": .fleet, "TestReceiver": .fleet,
   ]
 }

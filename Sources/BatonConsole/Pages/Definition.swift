@@ -62,11 +62,19 @@ enum DefinitionPage {
       ("A batch usually takes", "\(report.usualBatch?.inWords ?? "not known yet")"),
       ("Launch time used today", report.used == nil ? "" : DefinitionWords.allowance(report)),
       ("Applied", Parts.time(report.appliedAt, now)),
-      ("Schedule", report.standing.pause.map { paused($0, now) } ?? ""),
+      ("Schedule", schedule(report, now)),
       (
         "Backfill", report.standing.backfill.map { "\($0.made) of \(max($0.made, $0.total)) times, for \($0.by)" } ?? ""
       ),
     ])
+  }
+
+  /// When its requests come by themselves; empty if they do not.
+  private static func schedule(_ report: DefinitionReport, _ now: Timestamp) -> HTML {
+    guard ScheduledJob.includes(report) else { return "" }
+    let link = Link("schedules", query: [("pattern", report.definition.pattern.rawValue)])
+    let pause: HTML = report.standing.pause.map { "<br>\(paused($0, now))" } ?? ""
+    return "<a href=\"\(link)\">\(report.definition.comesWhen)</a>\(pause)"
   }
 
   private static func paused(_ pause: SchedulePause, _ now: Timestamp) -> HTML {

@@ -21,7 +21,8 @@ enum KeysPage {
   private static let keys: [([String], String)] = [
     (["/"], "Search: an identifier, a request such as com.example.a#2, a host, a trace id"), (["?"], "This page"),
     (["g", "o"], "Overview"), (["g", "r"], "Requests"), (["g", "q"], "Queue"), (["g", "h"], "Hosts"),
-    (["g", "d"], "Definitions"), (["g", "a"], "Activity"), (["j"], "The next row of a table"),
+    (["g", "d"], "Definitions"), (["g", "s"], "Schedules"), (["g", "n"], "Notifications"),
+    (["g", "a"], "Activity"), (["j"], "The next row of a table"),
     (["k"], "The row before"), (["x"], "Select the row"), (["Enter"], "Open what has the focus"),
     (["p"], "Pause and resume the live page"), (["w"], "On a request: why does it not run?"),
     (["Esc"], "Close a question"),

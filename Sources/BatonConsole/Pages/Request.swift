@@ -25,7 +25,8 @@ struct RequestPage: Sendable {
     let page = try await RequestPage(visit)
     let record = page.details.record
     return Page(
-      title: "\(record.identifier) #\(record.number)", section: .requests, topics: RequestParts.topics(record),
+      title: "\(record.identifier) #\(record.number)", section: .requests,
+      topics: RequestParts.topics(record) + (page.details.flow.isEmpty ? [] : [.requests]),
       main: page.main(visit))
   }
 
@@ -65,8 +66,9 @@ struct RequestPage: Sendable {
     return """
       \(RequestParts.heading(record, "", buttons: RequestActions.buttons(record, definition, visit)))
       <p class="lead">\(record.standing(at: now).capitalizedFirst). \(summary.sentence.capitalizedFirst).</p>
-      \(progress)\(waiting)
+      \(progress)\(waiting)\(after)
       \(RequestLanes(trace, details.launches, now).figure(record.identifier.rawValue))
+      \(FlowPage.section(details, visit))
       \(nextBatch)
       \(launchTable)\(shardTable)
       \(output.html(details))
@@ -87,6 +89,15 @@ struct RequestPage: Sendable {
   private var waiting: HTML {
     guard let waiting = details.waiting else { return "" }
     return "<p>Next: \(Parts.request(waiting.identifier, waiting.number)), \(waiting.standing(at: now)).</p>"
+  }
+
+  /// What the request waits for, or has waited for, in its flow.
+  private var after: HTML {
+    guard !details.record.waitsFor.isEmpty else { return "" }
+    return """
+      <div class="after"><p>\(details.record.launches == 0 && details.record.state.isPending ? "It starts" : "It came") \
+      after these:</p><p>\(FlowWords.list(details.record))</p></div>
+      """
   }
 
   private var nextBatch: HTML {
@@ -179,6 +190,7 @@ extension RequestPage {
         ("Title", "\(record.titles)"), ("Kind", "\(record.kind.rawValue)"), ("Priority", "\(record.priority.name)"),
         ("Queue", "\(details.position?.queueText ?? "")"),
         ("Definition", Parts.definition(record.pattern)),
+        ("Flow", record.flow.map { "<a href=\"\(FlowPage.link(of: $0))\">\(Int($0.rawValue))</a>" } ?? ""),
         ("Version", "\(details.version.map { "\($0.number) of \($0.newest)" } ?? "")"),
         ("Submitted", "\(Parts.time(record.submittedAt, now)) \(record.principal.isEmpty ? "" : "by \(record.principal)")"),
         ("Started", record.startedAt.map { Parts.time($0, now) } ?? ""),

@@ -142,6 +142,11 @@ extension Coordinator: OperatorAPI {
     case .identifier(let identifier, nil):
       _ = try await request(identifier, number: nil)
       return try await cancel(RequestSelection.identifier(identifier), by: principal)
+    case .flow(let flow):
+      guard try await translating({ try await self.store.members(of: flow).isEmpty }) == false else {
+        throw OperatorError.unknownFlow(flow)
+      }
+      return try await cancel(RequestSelection.flow(flow), by: principal)
     }
   }
 

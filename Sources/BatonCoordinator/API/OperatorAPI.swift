@@ -325,6 +325,8 @@ package struct RequestDetails: Hashable, Sendable {
 package enum CancelSelection: Hashable, Sendable {
   /// The live and the waiting request of the identifier, or the request with this number.
   case identifier(JobIdentifier, number: Int?)
+  /// All requests of the flow with this number, in one transaction.
+  case flow(RequestID)
   case all
 }
 

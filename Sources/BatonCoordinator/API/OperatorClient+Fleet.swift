@@ -110,7 +110,10 @@ extension OperatorClient {
 
   package func testReceiver(_ name: ReceiverName) async throws -> ReceiverAnswer {
     let request = Baton_V1_TestReceiverRequest.with { $0.receiver = name.rawValue }
-    let reply = try await call { try await operators.testReceiver(request, metadata: metadata, options: options) }
+    // A receiver may take longer than a coordinator.
+    let reply = try await call(within: Self.attempt) {
+      try await operators.testReceiver(request, metadata: metadata, options: options)
+    }
     return ReceiverAnswer(isAccepted: reply.isAccepted, text: reply.text)
   }
 

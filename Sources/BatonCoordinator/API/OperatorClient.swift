@@ -38,6 +38,8 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   /// How long an answer in pages may take: the larger the fleet, the longer it takes. A coordinator that is older than
   /// the pages answers that it does not know the method, and the client then asks for a single message.
   static var pages: Duration { .seconds(60) }
+  /// How long an attempt to reach a receiver may take: the longest `timeout` of a receiver, and some time for the call.
+  static var attempt: Duration { .seconds(310) }
 
   /// - Parameter limit: how long the answer may take; `nil` for a call that takes as long as it has to.
   func call<Result: Sendable>(
@@ -180,6 +182,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       case .identifier(let identifier, let number):
         $0.identifier = identifier.rawValue
         if let number { $0.number = Int64(number) }
+      case .flow(let flow): $0.flow = flow.rawValue
       }
     }
     return try await call { try await operators.cancel(request, metadata: metadata, options: options) }

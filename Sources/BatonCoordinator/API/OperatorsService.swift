@@ -172,12 +172,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
   func cancel(request: Baton_V1_CancelRequest, context: ServerContext) async throws -> Baton_V1_CancelReply {
     try await answering {
       try WireLimits.principal.check(name: request.principal)
-      let selection: CancelSelection =
-        request.all
-        ? .all
-        : .identifier(
-          try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil)
-      let cancelled = try await api.cancel(selection, by: request.principal)
+      let cancelled = try await api.cancel(try CancelSelection(request), by: request.principal)
       return .with { $0.cancelled = cancelled.map(\.proto) }
     }
   }
@@ -308,6 +303,22 @@ extension HostName {
 
 extension Baton_V1_ShowRequest {
   var optionalNumber: Int? { hasNumber ? Int(number) : nil }
+}
+
+extension CancelSelection {
+  fileprivate init(_ proto: Baton_V1_CancelRequest) throws {
+    guard proto.hasFlow else {
+      self =
+        proto.all
+        ? .all
+        : .identifier(try JobIdentifier(wire: proto.identifier), number: proto.hasNumber ? Int(proto.number) : nil)
+      return
+    }
+    guard !proto.all, !proto.hasIdentifier, !proto.hasNumber else {
+      throw WireError("a flow is cancelled as a whole: nothing else can be named with it")
+    }
+    self = .flow(RequestID(proto.flow))
+  }
 }
 
 extension Baton_V1_RetryRequest {

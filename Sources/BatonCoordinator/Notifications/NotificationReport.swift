@@ -55,6 +55,18 @@ package struct NotificationReports: Hashable, Sendable, Codable {
 
   /// The most of each that one answer has.
   static let most = 1000
+  /// The largest size of each list in an answer, in bytes of the facts and errors: a job chooses what its reason says,
+  /// and an answer that is too large for a message would show nothing.
+  static let mostBytes = 2 << 20
+
+  /// The first of the reports that fit into an answer.
+  static func fitting(_ stored: [StoredNotification], at now: Moment) -> [NotificationReport] {
+    var bytes = 0
+    return stored.prefix { one in
+      bytes += one.content.utf8.count + (one.error?.utf8.count ?? 0)
+      return bytes <= mostBytes
+    }.map { NotificationReport($0, at: now) }
+  }
 }
 
 /// What a receiver said to a test.
@@ -91,8 +103,8 @@ extension Coordinator {
     reports.receivers = settings.notifications.receivers.sorted { $0.key < $1.key }.map { name, sender in
       ReceiverReport(name: name, kind: sender.kind, place: sender.place)
     }
-    reports.waiting = list.waiting.map { NotificationReport($0, at: moment) }
-    reports.failed = list.failed.map { NotificationReport($0, at: moment) }
+    reports.waiting = NotificationReports.fitting(list.waiting, at: moment)
+    reports.failed = NotificationReports.fitting(list.failed, at: moment)
     (reports.waitingCount, reports.failedCount) = (list.waitingCount, list.failedCount)
     return reports
   }

@@ -27,6 +27,9 @@ package struct ReceiverStanding: Hashable, Sendable {
     return backoff
   }()
 
+  /// The shortest wait that a receiver may ask for. Of a shorter one, the usual waits count.
+  static let shortestAsked = Duration.seconds(1)
+
   package init() {}
 
   /// How many notifications may be sent now.
@@ -48,6 +51,8 @@ package struct ReceiverStanding: Hashable, Sendable {
       return .accepted
     case .refused(let error, let asked):
       failures += 1
+      // A receiver that asks for no wait, or names a time that has passed, would be sent the same without end.
+      let asked = asked.flatMap { $0 < Self.shortestAsked ? nil : $0 }
       notBefore = now.instant + Self.pause.wait(after: failures, asked: asked, draw: draw)
       let wait = Self.backoff.wait(after: attempts + 1, asked: asked, draw: draw)
       return .again(at: now.steady + wait, error: error)

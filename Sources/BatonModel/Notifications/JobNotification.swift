@@ -54,6 +54,9 @@ package struct JobNotification: Hashable, Sendable, Codable {
 
   package init(id: String, event: NotificationKind, at: String) { (self.id, self.event, self.at) = (id, event, at) }
 
+  /// How often a request tells of what does not end it: skipped batches, lost launches, quarantined shards and missed
+  /// times. Later ones are not told, so that one request cannot fill the outbox. Its end is told nevertheless.
+  package static let mostBeforeEnd = 200
   /// The longest `reason`, in bytes.
   package static let reasonBytes = 4096
 

@@ -58,7 +58,8 @@ extension JobSchedule {
   package func backfill(from begin: Timestamp, until end: Timestamp, in zone: ZoneOffsets) -> BackfillPlan? {
     var plan: BackfillPlan?
     var last = begin + .nanoseconds(-1)
-    while let time = nominal(after: last, in: zone), time < end {
+    let times = CalendarTimes(cron, in: zone, excluding: Set(exclude))
+    while let time = nominal(after: last, among: times), time < end {
       plan = BackfillPlan(count: (plan?.count ?? 0) + 1, first: plan?.first ?? time, last: time)
       last = time
       if let plan, plan.count > Backfill.most { return plan }
@@ -69,8 +70,12 @@ extension JobSchedule {
   /// The first time of the calendar after `time`, without jitter and not before `from`; `nil` if there is none until
   /// `until`, or within 50 years.
   package func nominal(after time: Timestamp, in zone: ZoneOffsets) -> Timestamp? {
+    nominal(after: time, among: CalendarTimes(cron, in: zone, excluding: Set(exclude)))
+  }
+
+  private func nominal(after time: Timestamp, among times: CalendarTimes) -> Timestamp? {
     let begin = max(time, from.map { $0 + .nanoseconds(-1) } ?? time)
-    guard let next = CalendarTimes(cron, in: zone, excluding: Set(exclude)).next(after: begin) else { return nil }
+    guard let next = times.next(after: begin) else { return nil }
     return until.map { next > $0 } ?? false ? nil : next
   }
 }

@@ -43,20 +43,43 @@ extension SystemCommand {
         throw error
       }
       let result = try await Subprocess.run(
-        configuration, input: .fileDescriptor(readEnd, closeAfterSpawningProcess: true),
-        output: .string(limit: 64 << 10), error: .string(limit: 16 << 10)
+        configuration, input: .fileDescriptor(readEnd, closeAfterSpawningProcess: true), output: .sequence,
+        error: .sequence
       ) { execution in
         let process = RunningProcess(pid: execution.processIdentifier.value)
         ChildTable.remember(process.pid, at: place)
+        async let output = Self.read(execution.standardOutput, Self.mostOutput, keepsEnd: false)
+        async let errors = Self.read(execution.standardError, Self.mostErrors, keepsEnd: true)
         await process.exit()
         process.finish()
+        return (output: await output, errors: await errors)
       }
-      if result.terminationStatus.isSuccess { return .output(result.standardOutput) }
-      let said = result.standardError.split(separator: "\n").last.map { ": \($0)" } ?? ""
+      if result.terminationStatus.isSuccess { return .output(result.closureResult.output) }
+      let said = result.closureResult.errors.split(separator: "\n").last.map { ": \($0)" } ?? ""
       return .failed("\(executable) ended with \(result.terminationStatus)\(said)")
     } catch {
       return .failed("\(executable): \(error)")
     }
+  }
+
+  private static let (mostOutput, mostErrors) = (64 << 10, 16 << 10)
+
+  /// Reads all that a program prints, and keeps its beginning or its end. A program that prints more than that has not
+  /// failed, and must not be ended by it: what it does for the input would be done again.
+  private static func read(_ printed: SubprocessOutputSequence, _ most: Int, keepsEnd: Bool) async -> String {
+    var bytes: [UInt8] = []
+    do {
+      for try await buffer in printed {
+        if keepsEnd {
+          bytes = Array((bytes + buffer.withUnsafeBytes { Array($0) }).suffix(most))
+        } else if bytes.count < most {
+          bytes += buffer.withUnsafeBytes { Array($0.prefix(most - bytes.count)) }
+        }
+      }
+    } catch {
+      // What was read counts. The exit status says what became of the program.
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// A pipe that other programs which are started meanwhile do not inherit: they would keep it open.

@@ -3831,12 +3831,23 @@ package nonisolated struct Baton_V1_CancelRequest: Sendable {
 
   package var principal: String = String()
 
+  /// All requests of the flow with this number. Nothing else is named then.
+  package var flow: Int64 {
+    get {_flow ?? 0}
+    set {_flow = newValue}
+  }
+  /// Returns true if `flow` has been explicitly set.
+  package var hasFlow: Bool {self._flow != nil}
+  /// Clears the value of `flow`. Subsequent reads from it will return its default value.
+  package mutating func clearFlow() {self._flow = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _identifier: String? = nil
   fileprivate var _number: Int64? = nil
+  fileprivate var _flow: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_CancelReply: Sendable {
@@ -11439,7 +11450,7 @@ nonisolated extension Baton_V1_LogsReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Baton_V1_CancelRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CancelRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}all\0\u{1}principal\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}all\0\u{1}principal\0\u{1}flow\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -11451,6 +11462,7 @@ nonisolated extension Baton_V1_CancelRequest: SwiftProtobuf.Message, SwiftProtob
       case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.all) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.principal) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._flow) }()
       default: break
       }
     }
@@ -11473,6 +11485,9 @@ nonisolated extension Baton_V1_CancelRequest: SwiftProtobuf.Message, SwiftProtob
     if !self.principal.isEmpty {
       try visitor.visitSingularStringField(value: self.principal, fieldNumber: 4)
     }
+    try { if let v = self._flow {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -11481,6 +11496,7 @@ nonisolated extension Baton_V1_CancelRequest: SwiftProtobuf.Message, SwiftProtob
     if lhs._number != rhs._number {return false}
     if lhs.all != rhs.all {return false}
     if lhs.principal != rhs.principal {return false}
+    if lhs._flow != rhs._flow {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -36,6 +36,8 @@ enum RowKey: Hashable {
   /// What the request waits for, and which requests wait for it: the rows of dependencies. The requests that it waits
   /// for are loaded and not locked.
   case dependencies(RequestID)
+  /// The unfinished requests of a flow, with their dependencies.
+  case flow(RequestID)
   /// As `spread`, and the shards of the request that have not ended.
   case shards(RequestID)
   /// As `spread`, and all shards of the request.
@@ -151,7 +153,8 @@ struct HeldRows {
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
     case .namespaces: return keys.contains { if case .lockedNamespace = $0 { true } else { false } }
     case .lockedNamespace: return keys.contains(.everything) && keys.contains(.namespaces)
-    case .everything, .tenures, .allRunning, .identifier, .ready, .due, .launchesOn, .transfersOn, .openTransfersOn,
+    case .everything, .tenures, .allRunning, .flow, .identifier,
+      .ready, .due, .launchesOn, .transfersOn, .openTransfersOn,
       .unfinished, .unfinishedOf,
       .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
       .credentials, .audit, .oldAudit, .notifications:

@@ -111,6 +111,7 @@ extension RowLoader {
         WHERE p.host = ?1
         """
       askRequests(RowQuestion(sql, .integer(host)))
+    case .flow(let flow): findMembers(of: flow)
     case .unfinished(let position, let limit): findUnfinished(position, limit)
     case .unfinishedOf(let definition, let limit):
       for state in 0...2 {
@@ -216,6 +217,19 @@ extension RowLoader {
         WHERE l.ended_at IS NULL AND l.request > ?1 AND l.request < ?2 AND r.head IS NULL ORDER BY l.request LIMIT ?3) AS running
       """
     askRequests(RowQuestion(sql, .integer(position.running), .integer(position.end), .integer(limit)))
+  }
+
+  private mutating func findMembers(of flow: RequestID) {
+    let sql = "SELECT id, identifier, definition FROM request WHERE flow = ?1 AND state <= 2 AND head IS NULL"
+    ask(RowQuestion(sql, .integer(flow.rawValue))) { loader, found in
+      for row in found {
+        loader.memory.note(request: row[0].number, row[1].number, row[2].number)
+        loader.holdWithIdentifier(row[0].number)
+        loader.holdIdentifier(row[1].number)
+        loader.members.insert(row[0].number)
+        loader.held.keys.insert(.dependencies(RequestID(row[0].number)))
+      }
+    }
   }
 
   private mutating func findShards(of head: RequestID, _ condition: String) {

@@ -234,7 +234,7 @@ extension RowLoader {
       load("transfer_place", "host = ?1", .integer(host))
       let onHost = "state = 0 AND request IN (SELECT p.request FROM transfer_place p WHERE p.host = ?1)"
       load("transfer", onHost, .integer(host))
-    case .everything, .tenures, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .transfersOn,
+    case .everything, .tenures, .flow, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .transfersOn,
       .unfinished,
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
       .hostRow, .orphans, .exampleOf,
@@ -270,7 +270,7 @@ extension RowLoader {
       let onHosts = "request IN (SELECT p.request FROM transfer_place p WHERE p.host IN ?1)"
       load("transfer", onHosts, .integers(transferHosts))
     }
-    let dependencies = numbers { if case .dependencies(let id) = $0 { id } else { nil } }
+    let dependencies = numbers { if case .dependencies(let id) = $0 { id } else { nil } } + members
     if !dependencies.isEmpty { loadDependencies(of: dependencies) }
     if !histories.isEmpty {
       let last = "position = (SELECT max(e.position) FROM event e WHERE e.request = event.request)"

@@ -21,6 +21,8 @@ struct RowLoader {
   var requests = Wanted()
   var definitions = Wanted()
   var payloads = Wanted()
+  /// The members of the flows that keys name.
+  var members: Set<Int64> = []
   /// Requests that have no launch.
   var neverLaunched: Set<Int64> = []
   /// How many of the identifiers that the keys name have no row.
@@ -182,7 +184,8 @@ extension RowKey {
   /// Whether other groups can change which rows the key names, until the rows are locked.
   var namesManyRows: Bool {
     switch self {
-    case .everything, .tenures, .launchesOn, .transfersOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards:
+    case .everything, .tenures, .launchesOn, .transfersOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards,
+      .flow:
       true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
       .spread, .transfers, .openTransfersOn, .dependencies,

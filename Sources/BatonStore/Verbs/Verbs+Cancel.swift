@@ -5,6 +5,8 @@ package enum RequestSelection: Hashable, Sendable {
   case request(RequestID)
   /// The live request and the waiting request of an identifier.
   case identifier(JobIdentifier)
+  /// All requests of a flow, in one transaction.
+  case flow(RequestID)
   case all
 }
 
@@ -74,6 +76,7 @@ extension Verbs {
       try need(.identifier(name))
       // The waiting request is cancelled first, because the end of the live one would release it.
       return try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), order, now)
+    case .flow(let flow): return try cancelFlow(flow, order, at: now)
     case .all: return try cancelAll(order, at: now)
     }
   }
@@ -114,7 +117,7 @@ extension Verbs {
     return (stopped, CancelPosition(end: position.end, running: last.id))
   }
 
-  private func cancel(_ requests: [Unfinished], _ order: CancelOrder, _ now: Moment) throws -> [Cancellation] {
+  func cancel(_ requests: [Unfinished], _ order: CancelOrder, _ now: Moment) throws -> [Cancellation] {
     try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { request in
       if request.isSpread { return try cancelShards(of: request, by: order.principal, at: now) }
       if request.state == .running { return [try stop(request, by: order.principal, at: now)] }

@@ -181,6 +181,8 @@ extension Verbs {
       try queueSpans(.complete, of: request.rawValue, launch: 0, isSampled: waiting.isSampled)
     }
     try count(pattern: try knownDefinition(waiting.definition).pattern, from: waiting.state, to: .cancelled)
+    // The request may have taken the place of one of a backfill.
+    try endBackfill(of: waiting.identifierID)
     return waiting
   }
 
@@ -191,6 +193,32 @@ extension Verbs {
 extension RequestRecord {
   /// Whether the request was cancelled because something that it waits for cannot happen any more.
   package var isCancelledByFlow: Bool { state == .cancelled && ledger.cancelledBy == Verbs.flowPrincipal }
+}
+
+// MARK: Cancelling
+
+extension Verbs {
+  /// Cancels the members of a flow. What waits for others goes before these, so that no end of one releases another.
+  func cancelFlow(_ flow: RequestID, _ order: CancelOrder, at now: Moment) throws -> [Cancellation] {
+    try need(.flow(flow))
+    var remaining = try prepare(.unfinishedOfFlow).all(flow.rawValue) { $0.int64(0) }
+    var waits = try prepare(.openWaitsOfFlow).all(flow.rawValue) { row in
+      (request: row.int64(0), awaited: row.int64(1))
+    }
+    var cancelled: [Cancellation] = []
+    while !remaining.isEmpty {
+      let awaited = Set(waits.map(\.awaited))
+      let last = remaining.filter { !awaited.contains($0) }
+      // Waits have no circles, so there is always a member that no other one waits for.
+      let step = last.isEmpty ? remaining : last
+      for request in step {
+        cancelled += try cancel(prepare(.unfinishedRequest).all(request, row: Self.unfinished), order, now)
+      }
+      remaining.removeAll(where: Set(step).contains)
+      waits.removeAll { step.contains($0.request) }
+    }
+    return cancelled
+  }
 }
 
 // MARK: Retrying
@@ -290,6 +318,13 @@ extension Query {
     """
     INSERT INTO dependency (request, awaited, ending, trace_id, span_id)
     SELECT ?1, id, ?3, trace_id, span_id FROM request WHERE id = ?2
+    """)
+  static let unfinishedOfFlow = Query(
+    "SELECT id FROM request WHERE flow = ? AND state <= 2 AND head IS NULL ORDER BY id")
+  static let openWaitsOfFlow = Query(
+    """
+    SELECT d.request, d.awaited FROM request r JOIN dependency d ON d.request = r.id
+    WHERE r.flow = ? AND d.state = 0
     """)
   static let dropDependencies = Query("DELETE FROM dependency WHERE request = ?")
   static let noteAwaited = Query("UPDATE request SET is_awaited = 1 WHERE id = ?")

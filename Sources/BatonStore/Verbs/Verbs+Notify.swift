@@ -25,6 +25,8 @@ extension Verbs {
       (position: row.int(0), submittedAt: row.time(1), trace: row.traceID(2))
     }
     guard let row else { return }
+    let isLastOne = row.position == JobNotification.mostBeforeEnd && !kind.endsRequest(endsRequest)
+    if row.position > JobNotification.mostBeforeEnd, !kind.endsRequest(endsRequest) { return }
     let key = NotificationKey(subject: request.whole.rawValue, position: row.position, receiver: receivers[0])
     var facts = JobNotification(id: try notificationID(of: key), event: kind, at: now.date.rfc3339)
     (facts.identifier, facts.request) = (request.identifier, request.number)
@@ -32,6 +34,10 @@ extension Verbs {
     if !namespace.isEmpty { facts.namespace = namespace }
     (facts.submittedAt, facts.trace) = (row.submittedAt.rfc3339, "\(row.trace)")
     try add(&facts)
+    if isLastOne {
+      let more = "; what else happens before its end is not told, because this was told \(row.position) times"
+      facts.reason = ((facts.reason ?? "") + more).bounded(toBytes: JobNotification.reasonBytes)
+    }
     try queue(facts, key, for: receivers, at: now)
   }
 
@@ -163,16 +169,16 @@ extension Verbs {
       let row = try prepare(.lateRequest).first(id.rawValue) { row in
         (
           tellAt: row.optionalTime(0), earliest: Earliest(at: row.time(1), isDated: row.bool(2)),
-          cause: row.optionalInt64(3).flatMap { Cause(rawValue: Int($0)) }
+          wait: Self.wait(row)
         )
       }
       guard let row, let tellAt = row.tellAt, tellAt <= now.steady else { continue }
-      try tellLate(request, row.earliest, tellAt, row.cause, at: now)
+      try tellLate(request, row.earliest, tellAt, row.wait, at: now)
     }
   }
 
   private func tellLate(
-    _ request: LaunchedRequest, _ earliest: Earliest, _ tellAt: Timestamp, _ cause: Cause?, at now: Moment
+    _ request: LaunchedRequest, _ earliest: Earliest, _ tellAt: Timestamp, _ wait: String?, at now: Moment
   ) throws {
     let definition = try knownDefinition(request.requirementClass.definition).definition
     guard let patience = Listeners(definition.notify, limits.notify).patience else {
@@ -187,8 +193,22 @@ extension Verbs {
     let due = earliest.isDated ? earliest.at : now.date(ofSteady: tellAt + (.zero - patience.after))
     try tell(.waits, of: request, definition, at: now) { facts in
       (facts.state, facts.due) = (request.state.rawValue, due.rfc3339)
-      facts.reason = cause?.wait ?? "no host has taken it; 'baton explain \(request.identifier)' says why"
+      facts.reason = wait ?? "no host has taken it; 'baton explain \(request.identifier)' says why"
     }
+  }
+}
+
+extension Verbs {
+  /// What a request waits for, in words; `nil` for a host. Reads what `lateRequest` has from the fourth column on.
+  private static func wait(_ row: Columns) -> String? {
+    guard let cause = row.optionalInt64(3).flatMap({ Cause(rawValue: Int($0)) }) else { return nil }
+    // A pause and a flow keep a request by the same numbers as its spacing and the request before it.
+    if cause == .rateLimited, row.bool(5), let person = row.optionalText(6) {
+      let reason = "its schedule is paused by \(person): \(row.optionalText(7) ?? "")"
+      return reason.bounded(toBytes: JobNotification.reasonBytes)
+    }
+    if cause == .waitsForLiveRequest, row.int(4) > 0 { return "others of its flow have not ended" }
+    return cause.wait
   }
 }
 
@@ -200,6 +220,17 @@ extension Cause {
     case .rateLimited: "it is spaced from the request before"
     case .backingOff: "it waits for its retry"
     case .waitsForLiveRequest: "the request before it has not ended"
+    }
+  }
+}
+
+extension NotificationKind {
+  /// Whether a request tells of it once. Shards, hosts and times of a schedule can tell without bound.
+  fileprivate func endsRequest(_ quarantineEndsRequest: Bool) -> Bool {
+    switch self {
+    case .success, .failure, .waits, .test: true
+    case .quarantine: quarantineEndsRequest
+    case .skippedBatch, .missed, .hostLost: false
     }
   }
 }
@@ -245,5 +276,10 @@ extension Query {
     SELECT id FROM request WHERE tell_at IS NOT NULL AND tell_at <= ? AND launches = 0 AND state <= 1
     ORDER BY tell_at LIMIT ?
     """)
-  static let lateRequest = Query("SELECT tell_at, earliest_at, is_dated, cause FROM request WHERE id = ?")
+  static let lateRequest = Query(
+    """
+    SELECT r.tell_at, r.earliest_at, r.is_dated, r.cause, r.waits_for,
+      CASE WHEN r.scheduled_at IS NULL THEN 0 ELSE 1 END, i.paused_by, i.paused_because
+    FROM request r JOIN identifier i ON i.id = r.identifier WHERE r.id = ?
+    """)
 }

@@ -68,7 +68,11 @@ extension Verbs {
     if let failed = try launched(RequestID(request.id)) {
       try tellEnd(of: failed, .failed, nil, failure: "invalidDefinition", launches: request.launches, at: now)
     }
-    if request.launches > 0 { _ = try release(request.identifierID, at: now) }
+    if request.launches > 0 {
+      _ = try release(request.identifierID, at: now)
+    } else {
+      try endBackfill(of: request.identifierID)
+    }
     _ = try passOn(.failed, of: RequestID(request.id), isAwaited: request.isAwaited, at: now)
   }
 }

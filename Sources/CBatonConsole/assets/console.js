@@ -149,7 +149,8 @@ document.addEventListener("click", (event) => {
 });
 
 // ----- Keys
-const places = { o: "/", r: "/requests", q: "/queue", h: "/hosts", d: "/definitions", a: "/activity" };
+const places = { o: "/", r: "/requests", q: "/queue", h: "/hosts", d: "/definitions", s: "/schedules",
+  n: "/notifications", a: "/activity" };
 function row(step) {
   const rows = [...document.querySelectorAll("tbody tr")].filter((row) => row.querySelector("a"));
   const at = rows.findIndex((row) => row.contains(document.activeElement));

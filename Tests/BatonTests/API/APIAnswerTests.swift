@@ -138,6 +138,8 @@ import Testing
       ),
       ("POST /v1/requests/com.example.gpu/retry", "", "retry com.example.gpu"),
       ("DELETE /v1/definitions/com.example.*", "", "remove com.example.*"),
+      ("POST /v1/receivers/ops/test", "", "test ops"),
+      ("POST /v1/flows/12/cancel", "", "cancel \(CancelSelection.flow(RequestID(12))) by http"),
     ]
     for (line, body, call) in calls {
       let world = APIWorld(Self.requests) { $0.hosts = [.alpha, .beta] }
@@ -145,6 +147,17 @@ import Testing
       #expect(told.status == 200, "\(line): \(told.text)")
       #expect(world.coordinator.calls.first { $0 != "hosts" } == call, "\(line)")
     }
+  }
+
+  @Test func `a receiver that has not taken the test is no failure of the call`() async throws {
+    let world = APIWorld { $0.receiverAnswer = ReceiverAnswer(isAccepted: false, text: "HTTP 401") }
+    let told = await world.ask("POST /v1/receivers/ops/test")
+    #expect(told.status == 200, "\(told.text)")
+    let answer = try Self.object(told.text)
+    #expect(answer["accepted"] as? Bool == false && answer["answer"] as? String == "HTTP 401", "\(told.text)")
+    #expect(await world.ask("POST /v1/receivers/a%20b/test").status == 400)
+    #expect(await world.ask("POST /v1/receivers/ops/test", #"{"to": "me"}"#).status == 400)
+    #expect(await world.ask("POST /v1/flows/0/cancel").status == 400)
   }
 
   @Test func `definitions are applied all or none, and each mistake has its place`() async throws {

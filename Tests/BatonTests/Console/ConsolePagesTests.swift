@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonStore
 import BatonTelemetry
@@ -34,7 +35,8 @@ import Testing
     for page in pages where page.access != .anyone {
       let path = page.path.replacing("{identifier}", with: details.identifier.rawValue)
         .replacing("{number}", with: "\(details.number)").replacing("{host}", with: "alpha")
-        .replacing("{pattern}", with: "com.example.report")
+        .replacing("{pattern}", with: "com.example.report").replacing("{flow}", with: "1")
+        .replacing("{receiver}", with: "ops")
       let told = await world.ask("GET \(path)")
       #expect([200, 303, 400, 404, 409].contains(told.status), "\(path): \(told.status)")
       #expect(!told.text.contains("&lt;"), "\(path)")
@@ -143,6 +145,201 @@ import Testing
     let told = await world.ask("POST /definitions/check", form: "yaml=\(yaml)")
     let expected = "   1 │ identifier: com.example.new\n   2 │ kind: continued\n   3 │ wrok: 1\n     │ ^"
     #expect(told.text.contains(expected), "\(told.text)")
+  }
+
+  // MARK: Flows, schedules, notifications
+
+  private static let hostile = "</title><script>alert(1)</script>\u{1B}[31m\u{202E}\"'><b onfocus=x"
+
+  private static func awaited(
+    _ id: Int64, _ name: String, _ end: Dependency.End, _ state: AwaitedRequest.State
+  )
+    -> AwaitedRequest
+  {
+    AwaitedRequest(
+      request: RequestID(id), identifier: JobIdentifier(trusted: name), number: 1, end: end, state: state)
+  }
+
+  private static let flow: [RequestRecord] = [
+    .example(7, "com.example.fetch", .succeeded) { $0.flow = RequestID(7) },
+    .example(8, "com.example.work", .failed) {
+      ($0.flow, $0.reason, $0.title) = (RequestID(7), hostile, hostile)
+      $0.waitsFor = [awaited(7, "com.example.fetch", .success, .met)]
+    },
+    .example(9, "com.example.repair", .scheduled) {
+      ($0.flow, $0.waitsBecause) = (RequestID(7), .waitsForOthers(["com.example.work (request 1)"]))
+      $0.waitsFor = [
+        awaited(7, "com.example.fetch", .any, .met), awaited(8, "com.example.work", .failure, .open),
+      ]
+    },
+    .example(10, "com.example.elsewhere", .ready),
+  ]
+
+  @Test func `a flow is a picture and a table, and its members link to their pages`() async {
+    let world = ConsoleWorld(Self.flow)
+    await world.signIn()
+    let told = await world.ask("GET /flows/7")
+    #expect(told.status == 200, "\(told.text)")
+    #expect(told.text.contains("<svg class=\"flow\"") && told.text.contains("1 succeeded, 1 failed"), "\(told.text)")
+    for name in ["fetch", "work", "repair"] {
+      #expect(told.text.contains("<a href=\"/requests/com.example.\(name)/1\" aria-label="), "\(name)")
+    }
+    #expect(!told.text.contains("elsewhere"), "a request of no flow")
+    #expect(told.text.contains("<path class=\"open\"") && told.text.contains(">failure</text>"))
+    #expect(told.text.contains("waits for 1 of 2"))
+    #expect(told.text.contains("has failed: still to end"), "the table has the same in words")
+    #expect(!told.text.contains("<script>alert") && !told.text.contains("<b onfocus"))
+    #expect(!told.text.contains("\u{1B}") && !told.text.contains("\u{202E}"))
+    #expect(await world.ask("GET /flows/6").status == 404)
+    #expect(await world.ask("GET /flows/x").status == 400)
+  }
+
+  @Test func `the page of a request has its flow, and what it waits for`() async {
+    let world = ConsoleWorld(Self.flow) { state in
+      state.details = [RequestDetails(record: Self.flow[2], launches: [], events: [], flow: Array(Self.flow.prefix(3)))]
+      state.trace = TraceSample.slow
+    }
+    await world.signIn()
+    let told = await world.ask("GET /requests/com.example.repair/1")
+    #expect(told.text.contains("It starts after these:") && told.text.contains("has failed: still to end"))
+    #expect(told.text.contains("aria-current=\"page\"><rect class=\"member scheduled here\""), "\(told.text)")
+    #expect(told.text.contains("href=\"/flows/7\""))
+  }
+
+  @Test func `the places of members come after those that they wait for, also 256 of them`() {
+    var members: [RequestRecord] = []
+    for index in 0..<256 {
+      members.append(
+        .example(Int64(index + 1), "com.example.m\(index)", .scheduled) { record in
+          let before = [index - 1, index / 2].filter { $0 >= 0 && $0 < index && index % 3 > 0 }
+          record.waitsFor = Set(before).sorted().map {
+            Self.awaited(Int64($0 + 1), "com.example.m\($0)", .success, .open)
+          }
+        })
+    }
+    let picture = FlowPicture(members)
+    for member in members {
+      for awaited in member.waitsFor {
+        #expect(picture.places[awaited.request]!.column < picture.places[member.id]!.column)
+      }
+    }
+    #expect(Set(picture.places.values).count == 256, "two members stand at one place")
+    #expect(picture.html.text.utf8.count < 300_000)
+    // Another version may send circles.
+    let circle = [
+      RequestRecord.example(1, "a", .ready) { $0.waitsFor = [Self.awaited(2, "b", .success, .open)] },
+      .example(2, "b", .ready) { $0.waitsFor = [Self.awaited(1, "a", .success, .open)] },
+    ]
+    #expect(FlowPicture(circle).places.count == 2)
+  }
+
+  @Test func `a flow is cancelled after a question, above 20 requests with their number`() async {
+    let world = ConsoleWorld(
+      (1...21).map { number in .example(Int64(number), "com.example.m\(number)", .ready) { $0.flow = RequestID(1) } }
+    ) { $0.cancellations = [.ended(RequestID(1), JobIdentifier(trusted: "com.example.m1"), number: 1)] }
+    await world.signIn()
+    #expect(await world.ask("GET /flows/1/cancel").text.contains("Type <strong>21</strong>"))
+    #expect(await world.ask("POST /flows/1/cancel", form: "").status == 400)
+    #expect(!world.coordinator.calls.contains { $0.hasPrefix("cancel") })
+    #expect(await world.ask("POST /flows/1/cancel", form: "count=21").location == "/flows/1")
+    #expect(world.coordinator.calls.count { $0.hasPrefix("cancel flow") } == 1, "\(world.coordinator.calls)")
+  }
+
+  private static func scheduled(_ caller: Caller = Caller(name: "ana"), isReadOnly: Bool = false) -> ConsoleWorld {
+    ConsoleWorld(
+      [
+        .example(1, "com.example.nightly", .failed) { ($0.reason, $0.launches, $0.startedAt) = (hostile, 1, now) },
+        .example(2, "com.example.nightly", number: 2, .scheduled) { $0.eligibleAt = now + .seconds(3600) },
+      ], isReadOnly: isReadOnly, caller: caller
+    ) { state in
+      var definition = Definition(pattern: IdentifierPattern(trusted: "com.example.nightly"), kind: .processing)
+      definition.repeatEvery = .seconds(86_400)
+      var report = DefinitionReport(definition: definition, appliedAt: now)
+      report.standing.pause = SchedulePause(by: hostile, since: now, reason: hostile)
+      report.standing.backfill = Backfill(
+        by: hostile, startedAt: now, from: now, until: now + .seconds(86_400), made: 3, total: 12)
+      var other = Definition(pattern: IdentifierPattern(trusted: "com.example.once"), kind: .processing)
+      other.title = "Does not come by itself"
+      state.reports = [report, DefinitionReport(definition: other, appliedAt: now)]
+      state.schedules = [
+        ChangedSchedule(
+          identifier: JobIdentifier(trusted: "com.example.nightly"),
+          pause: SchedulePause(by: "ana", since: now, reason: "disk"))
+      ]
+      state.backfill = report.standing.backfill
+    }
+  }
+
+  @Test func `schedules show the next and the last time, pauses and backfills, and texts do no harm`() async {
+    let world = Self.scheduled()
+    await world.signIn()
+    let told = await world.ask("GET /schedules")
+    #expect(told.status == 200 && told.text.contains("every 1d"), "\(told.text)")
+    #expect(told.text.contains("in 1h") && told.text.contains("class=\"state failed\""), "\(told.text)")
+    #expect(told.text.contains("class=\"state paused\"") && told.text.contains("backfill 3 of 12"))
+    #expect(told.text.contains("/definitions/com.example.nightly/resume\" data-dialog"))
+    #expect(!told.text.contains("com.example.once"), "a job that does not come by itself")
+    #expect(!told.text.contains("<script>alert") && !told.text.contains("<b onfocus"))
+    #expect(!told.text.contains("\u{1B}") && !told.text.contains("\u{202E}"))
+    let none = await ConsoleWorld().signedIn().ask("GET /schedules")
+    #expect(none.text.contains("class=\"empty\"") && none.text.contains("schedule"))
+  }
+
+  @Test func `schedules are paused with a reason, resumed, and their backfills stopped`() async {
+    let world = Self.scheduled()
+    await world.signIn()
+    let path = "/definitions/com.example.nightly"
+    #expect(await world.ask("GET \(path)/pause").text.contains("name=\"reason\""))
+    #expect(await world.ask("POST \(path)/pause", form: "reason=disk+is+full").location == "/schedules")
+    #expect(world.coordinator.calls.contains { $0.contains("disk is full") && $0.hasSuffix("by ana") })
+    #expect(await world.ask("POST \(path)/resume", form: "").status == 303)
+    #expect(world.coordinator.calls.contains { $0.hasPrefix("schedules com.example.nightly resume") })
+    #expect(await world.ask("POST \(path)/stop-backfill", form: "").status == 303)
+    #expect(world.coordinator.calls.contains("stop backfill com.example.nightly"))
+    #expect(await world.ask("POST \(path)/pause", form: "reason=x", site: "cross-site").status == 403)
+  }
+
+  @Test func `who may not change schedules has no buttons for it, and is refused`() async {
+    let reader = Caller(
+      name: "rea",
+      credential: Credential(
+        id: [1], name: "rea", digest: [2], scopes: [.read], patterns: [], end: Timestamp(nanoseconds: .max),
+        createdAt: Timestamp(nanoseconds: 0), createdBy: "ana"))
+    for world in [Self.scheduled(reader), Self.scheduled(isReadOnly: true)] {
+      await world.signIn()
+      for page in ["/schedules", "/notifications", "/flows/7"] {
+        #expect(!(await world.ask("GET \(page)").text.contains("data-dialog")), "\(page)")
+      }
+      for change in ["/definitions/com.example.nightly/pause", "/receivers/ops/test", "/flows/7/cancel"] {
+        #expect(await world.ask("POST \(change)", form: "").status == 403, "\(change)")
+      }
+      #expect(!world.coordinator.calls.contains { $0.hasPrefix("schedules") || $0.hasPrefix("test") })
+    }
+  }
+
+  @Test func `notifications show what waits and what has failed, with the reason, and texts do no harm`() async {
+    let world = ConsoleWorld { state in
+      var facts = JobNotification(id: "9f2c-3-1", event: .failure, at: "2026-11-28T02:00:07.250Z")
+      (facts.identifier, facts.request, facts.reason) = (JobIdentifier("com.example.report"), 3, Self.hostile)
+      var report = NotificationReport(receiver: ReceiverName("ops")!, facts: facts, attempts: 2)
+      (report.error, report.nextAt) = ("HTTP 503: \(Self.hostile)", now.nanoseconds)
+      state.notifications.waiting = [report]
+      (report.nextAt, report.failedAt, report.error) = (nil, now.nanoseconds, "it was not taken within 3d")
+      state.notifications.failed = [report]
+      (state.notifications.waitingCount, state.notifications.failedCount) = (1, 2001)
+      state.notifications.receivers = [ReceiverReport(name: ReceiverName("ops")!, kind: .webhook, place: Self.hostile)]
+      state.receiverAnswer = ReceiverAnswer(isAccepted: false, text: Self.hostile)
+    }
+    await world.signIn()
+    let told = await world.ask("GET /notifications")
+    #expect(told.status == 200 && told.text.contains("it was not taken within 3d"), "\(told.text)")
+    #expect(told.text.contains("HTTP 503") && told.text.contains("/requests/com.example.report/3"))
+    #expect(told.text.contains("2\u{202F}000 more"), "those that are not shown are counted")
+    #expect(!told.text.contains("<script>alert") && !told.text.contains("<b onfocus"))
+    let tested = await world.ask("POST /receivers/ops/test", form: "")
+    #expect(tested.location == "/notifications" && world.coordinator.calls.contains("test ops"))
+    let page = await world.ask("GET /notifications", cookies: tested.cookies + (await world.signIn().cookies))
+    #expect(page.text.contains("ops has not taken the test") && !page.text.contains("<script>alert"))
   }
 
   @Test func `a coordinator that does not answer has a page that says so`() async {

@@ -58,6 +58,11 @@ final class ConsoleWorld: Sendable {
     return told
   }
 
+  func signedIn() async -> ConsoleWorld {
+    await signIn()
+    return self
+  }
+
   /// - Parameters:
   ///   - line: method and address, such as `GET /hosts?state=gone`.
   ///   - form: the body; `nil` for none.

@@ -158,6 +158,20 @@ extension StoreConformance {
       let next = try await s.store.waiting(try StoreScenario.name("job"))
       try expect([next?.waitsBecause], [.notBefore(two + .seconds(3600))], "what waits afterwards")
     },
+    Case("a backfill ends when a flow cancels the request that has taken the place of its own") { s in
+      let earlier = try require(JobReference("first"), "a reference")
+      let schedule = JobSchedule(cron: try CronExpression("0 2 * * *"), timeZone: "Europe/Berlin")
+      _ = try await s.define { $0.schedule = schedule }
+      try await s.backfill(days: 3)
+      let changed = try await s.define { $0.after = [Dependency(earlier)] }
+      let first = try await s.define("first") { $0.retry.limit = 0 }
+      let offers = [try s.offer("first", to: first.id), try s.offer(to: changed.id)]
+      _ = try await s.store.submitFlow(offers, at: s.now)
+      try await s.connect()
+      try await s.end(try await s.start(first.id), .failed("no"))
+      try expect(try await s.store.waiting(try StoreScenario.name("job")) == nil, true, "the flow has cancelled it")
+      try expect(try await s.standing()?.backfill, nil, "the backfill, of which nothing submits the next request")
+    },
     Case("a backfill is refused without a calendar, without times, and beside another one") { s in
       try await s.define("com.plain")
       try await s.define("com.repeat") { $0.repeatEvery = .seconds(60) }

@@ -53,6 +53,34 @@ extension StoreConformance {
       try expect(try await s.count(.cancelled, of: "work"), 1, "the count of cancelled ones")
       try expect(try await s.count(.scheduled, of: "work"), 0, "the count of scheduled ones")
     },
+    Case("cancelling a flow ends all of it at once, and releases nothing") { s in
+      let flow = try await s.flow([
+        Member("fetch"), Member("other"), Member("work", after: "fetch"),
+        Member("tidy", after: "work", "other", on: .any), Member("report", after: "tidy", on: .any),
+        Member("next", after: "work"),
+      ])
+      let elsewhere = try await s.flow([Member("alone")])
+      try await s.connect()
+      let running = try await s.start(flow.definitions[0])
+      try await s.end(try await s.start(flow.definitions[1]))
+      let answers = try await s.store.cancel(.flow(flow.receipts[0].request), by: "ana", at: s.now)
+      try expect(answers.count, 5, "what is cancelled: \(answers)")
+      try expect(
+        try await s.states(flow), [.running, .succeeded, .cancelled, .cancelled, .cancelled, .cancelled], "the states")
+      for receipt in flow.receipts.dropFirst(2) {
+        try expect(try await s.record(receipt.request).reason, "ana", "who has cancelled it")
+      }
+      for name in ["work", "tidy", "report", "next"] {
+        try expect(try await s.count(.cancelled, of: name), 1, "the count of cancelled ones of \(name)")
+        try expect(try await s.count(.scheduled, of: name), 0, "the count of scheduled ones of \(name)")
+      }
+      let answer = try await s.end(running, .expired(.cancelled(by: "ana")))
+      try expect(answer.flow.released.map(\.request), [], "what the end of the one that ran has released")
+      try expect(try await s.states(flow)[0], .cancelled, "the one that ran")
+      try expect(try await s.states(elsewhere), [.ready], "another flow")
+      let again = try await s.store.cancel(.flow(flow.receipts[0].request), by: "ana", at: s.now)
+      try expect(again, [], "nothing is left")
+    },
     Case("a success cancels what waits for a failure") { s in
       let flow = try await s.flow([Member("fetch"), Member("repair", after: "fetch", on: .failure)])
       try await s.connect()

@@ -130,6 +130,29 @@ extension StoreConformance {
       try expect(try await s.told().map(\.short), ["ops success"], "after the last shard")
       try expect(try await s.told().map(\.facts.launches), [2], "the launches of all shards")
     },
+    Case("what one request tells before its end has a bound, and its end is told nevertheless") { s in
+      var schedule = JobSchedule(cron: try CronExpression("* * * * *"), timeZone: "UTC")
+      schedule.missed = .skip
+      let definition = try await s.define { definition in
+        definition.schedule = schedule
+        definition.notify = .telling(success: ["ops"])
+        definition.notify?.missed = [ReceiverName(trusted: "ops")]
+      }.id
+      for _ in 0..<(JobNotification.mostBeforeEnd + 9) {
+        s.advance(.seconds(12 * 3600))
+        _ = try await s.promote()
+      }
+      var list = try await s.store.notifications(limit: 999)
+      try expect(list.waitingCount, JobNotification.mostBeforeEnd, "what is told of times that were left out")
+      let reasons = list.waiting.filter { $0.content.contains("is not told") }.map(\.key.position)
+      try expect(reasons, [JobNotification.mostBeforeEnd], "the last one says that it is the last one")
+      try await s.connect()
+      s.advance(.seconds(60))
+      _ = try await s.promote()
+      try await s.end(try await s.start(definition))
+      list = try await s.store.notifications(limit: 999)
+      try expect(list.waitingCount, JobNotification.mostBeforeEnd + 1, "the end is told")
+    },
     Case("a time of a schedule that was left out is told, with the time") { s in
       var schedule = JobSchedule(cron: try CronExpression("0 2 * * *"), timeZone: "Europe/Berlin")
       schedule.missed = .skip
@@ -173,6 +196,29 @@ extension StoreConformance {
       s.advance(.seconds(9))
       try expect(try await s.store.tellLate(at: s.now, limit: 9), 1, "the one that waits for a host")
       try expect(try await s.told().map(\.facts.identifier?.rawValue), ["job", "other"], "who has not started")
+    },
+    Case("what is told of a request that waits says whether its schedule is paused or its flow keeps it") { s in
+      let nightly = JobSchedule(cron: try CronExpression("0 2 * * *"), timeZone: "UTC")
+      _ = try await s.define { definition in
+        definition.schedule = nightly
+        definition.notify = .waiting(.seconds(60), to: ["ops"])
+      }
+      try await s.store.pauseSchedule(
+        of: try StoreScenario.name("job"), by: "ana", because: "the disk is full", at: s.now)
+      let first = try await s.define("first")
+      let earlier = try require(JobReference("first"), "a reference")
+      let after = try await s.define("second") { definition in
+        definition.after = [Dependency(earlier)]
+        definition.notify = .waiting(.seconds(60), to: ["ops"])
+      }
+      let offers = [try s.offer("first", to: first.id), try s.offer("second", to: after.id)]
+      _ = try await s.store.submitFlow(offers, at: s.now)
+      s.advance(.seconds(2 * 86_400))
+      _ = try await s.store.tellLate(at: s.now, limit: 9)
+      let reasons = try await s.told().map(\.facts.reason)
+      try expect(
+        reasons, ["its schedule is paused by ana: the disk is full", "others of its flow have not ended"], "the reasons"
+      )
     },
     Case("what can never be sent, is too old or too much fails, and is forgotten in the end") { s in
       let (definition, launch) = try await s.running { $0.notify = .telling(success: ["ops", "gone"]) }
