@@ -47,7 +47,8 @@ package struct BatonCommand: AsyncParsableCommand {
           SubmitCommand.self, StartCommand.self, PokeCommand.self, ListCommand.self, ShowCommand.self,
           WatchCommand.self,
           WaitCommand.self, LogsCommand.self, ExplainCommand.self, TraceCommand.self, CancelCommand.self,
-          RetryCommand.self, SetCommand.self, QueueCommand.self, SchedulesCommand.self, PruneCommand.self,
+          RetryCommand.self, SetCommand.self, LimitsCommand.self, QueueCommand.self, SchedulesCommand.self,
+          PruneCommand.self,
         ]),
       CommandGroup(
         name: "Fleet",

@@ -12,6 +12,8 @@ extension Coordinator {
     let oldest = try? await store.oldestReady(of: dispatcher.ready.keys.sorted())
     var gauges = CoordinatorGauges(
       dispatcher, requests: counts, readyOldest: oldest.map { max(.zero, now - $0) })
+    let waiting = (try? await store.waitingForKeys(most: Self.countedAtKeys)) ?? [:]
+    gauges.obstacles.merge(waiting) { _, count in count }
     gauges.transfers = transfers.stages
     let outbox = (try? await store.notifications(limit: 0)) ?? NotificationList()
     (gauges.waitingNotifications, gauges.failedNotifications) = (outbox.waitingCount, outbox.failedCount)
@@ -19,6 +21,9 @@ extension Coordinator {
     gauges.sinceSuccess = metrics.lastSuccesses().mapValues { now - $0 }
     return metrics.families(of: gauges)
   }
+
+  /// The most requests that wait for keys which are counted in one scrape.
+  private static let countedAtKeys = 10_000
 
   /// The most definitions whose last success is looked up for one scrape, each with one query.
   private static let successesInScrape = 20

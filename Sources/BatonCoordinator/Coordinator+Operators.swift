@@ -150,6 +150,25 @@ extension Coordinator {
     return try await withUpdates(record)
   }
 
+  package func setLimit(_ key: LimitKey, _ setting: LimitSetting?) async throws -> LimitRecord {
+    if let problem = key.problem { throw OperatorError.invalid("the key \(problem)") }
+    if let problem = setting?.problem { throw OperatorError.invalid(problem) }
+    let now = now().moment
+    let record = try await translating { try await self.store.setLimit(key, setting, at: now) }
+    decide { $0.core.limitChanged() }
+    return record.onWallClock(at: now)
+  }
+
+  package func limits(
+    beginningWith beginning: String, after: LimitKey?, limit: Int
+  ) async throws -> [LimitRecord] {
+    let now = now().moment
+    let found = try await translating {
+      try await self.store.limits(beginningWith: beginning, after: after, limit: limit, at: now)
+    }
+    return found.map { $0.onWallClock(at: now) }
+  }
+
   /// The shards of a request, in their order, after the one with this number.
   package func shards(
     _ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int

@@ -29,6 +29,29 @@ enum Declarations {
       report(inner, outer, places, &readings)
     }
     checkOrder(of: &readings, places)
+    checkKeys(of: &readings, places)
+  }
+
+  /// Warns of definitions that name the same key with different limits: each limit is for the definition's own requests.
+  private static func checkKeys(of readings: inout [SourceReading], _ places: [IdentifierPattern: Place]) {
+    var first: [LimitKey: (setting: LimitSetting, pattern: IdentifierPattern)] = [:]
+    for definition in readings.flatMap(\.definitions).map(\.definition) {
+      let limits: [(LimitKey, LimitSetting)?] = [
+        definition.concurrency.map { (LimitKey(.concurrency, $0.key.text), .concurrency($0.limit)) },
+        definition.rate.map { (LimitKey(.rate, $0.key.text), .rate($0.rule)) },
+      ]
+      for (key, setting) in limits.compactMap(\.self) {
+        guard let known = first[key] else {
+          first[key] = (setting, definition.pattern)
+          continue
+        }
+        guard known.setting != setting, let place = places[definition.pattern] else { continue }
+        readings[place.source].report.warning(
+          "\(quoted(definition.pattern.rawValue)) has \(key.kind.rawValue) \(setting.text) for the key "
+            + "\(quoted(key.text)), and \(quoted(known.pattern.rawValue)) has \(known.setting.text); each limit is for "
+            + "its own requests, and what runs counts for both", at: place.position)
+      }
+    }
   }
 
   /// Reports jobs that come after each other in a circle: no flow of them could start.

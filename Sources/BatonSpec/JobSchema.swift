@@ -180,6 +180,43 @@ package enum JobSchema {
           "minimum": 1,
           "maximum": 100000
         },
+        "concurrency": {
+          "description": "At most so many launches with the same key run at once over the whole fleet, also those of other definitions.",
+          "type": "object",
+          "additionalProperties": false,
+          "required": ["key", "limit"],
+          "properties": {
+            "key": {"description": "What is limited: requests with the same key share the limit.", "$ref": "#/definitions/limitKey"},
+            "limit": {
+              "description": "How many launches with the key may run at once.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 100000
+            }
+          }
+        },
+        "rate": {
+          "description": "At most so many launches with the same key start in a time over the whole fleet, also those of other definitions.",
+          "type": "object",
+          "additionalProperties": false,
+          "required": ["key", "limit", "per"],
+          "properties": {
+            "key": {"description": "What is limited: requests with the same key share the limit.", "$ref": "#/definitions/limitKey"},
+            "limit": {
+              "description": "How many launches with the key may start in the time.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1000000
+            },
+            "per": {"description": "The time, from 1s to 1d.", "$ref": "#/definitions/duration"},
+            "burst": {
+              "description": "How many may start at once after a pause, at most limit. Default: 1, which spaces starts evenly.",
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1000000
+            }
+          }
+        },
         "pendingLimit": {
           "description": "How many requests of this definition may wait. Default: the coordinator's pendingLimit.",
           "type": "integer",
@@ -395,6 +432,13 @@ package enum JobSchema {
         }
       ],
       "definitions": {
+        "limitKey": {
+          "description": "Requests with the same key share one limit. For a wildcard it may have ${wildcard}, the part of the identifier that the * matches.",
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 200,
+          "pattern": "^[^ \\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]([^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*[^ \\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069])?$"
+        },
         "title": {"type": "string", "maxLength": 200, "pattern": "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]+$"},
         "duration": {
           "type": "string",

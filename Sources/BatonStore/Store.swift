@@ -354,6 +354,17 @@ package protocol Store: PeopleStore, SpanStore, NotificationStore {
   /// Gives a pending request another priority. Its place among the requests of that priority is that of its age.
   /// - Throws: `.refused` if the request is not pending; `.notFound` if there is no such request.
   func setPriority(_ request: RequestID, _ priority: Priority) async throws -> RequestRecord
+  /// Sets the limit of a key for all definitions; `nil` leaves it to the definitions again.
+  func setLimit(_ key: LimitKey, _ setting: LimitSetting?, at now: Moment) async throws -> LimitRecord
+  /// Keys that launches have had lately, or for which a person has set a limit, in the order of their texts.
+  /// - Parameters:
+  ///   - beginning: what the keys begin with.
+  ///   - after: the key after which the page begins.
+  func limits(
+    beginningWith beginning: String, after: LimitKey?, limit: Int, at now: Moment
+  ) async throws -> [LimitRecord]
+  /// How many requests and shards wait for keys, by the code of their obstacle, together counted up to `most`.
+  func waitingForKeys(most: Int) async throws -> [String: Int]
   /// Pauses the schedule of an identifier, so that no request starts that the calendar has made, or `repeat`. What runs
   /// goes on. A schedule that is paused already gets the new reason.
   /// - Throws: `.notFound` if no definition of the identifier is applied, and `.refused` if it does not come by itself.

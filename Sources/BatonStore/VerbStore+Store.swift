@@ -361,6 +361,17 @@ extension VerbStore {
   package func setPriority(_ request: RequestID, _ priority: Priority) async throws -> RequestRecord {
     try await write(.ordinary) { try $0.setPriority(request, priority) }
   }
+  package func setLimit(_ key: LimitKey, _ setting: LimitSetting?, at now: Moment) async throws -> LimitRecord {
+    try await write(.urgent) { try $0.setLimit(key, setting, at: now) }
+  }
+  package func limits(
+    beginningWith beginning: String, after: LimitKey?, limit: Int, at now: Moment
+  ) async throws -> [LimitRecord] {
+    try await read { try $0.limits(beginningWith: beginning, after: after, limit: limit, at: now) }
+  }
+  package func waitingForKeys(most: Int) async throws -> [String: Int] {
+    try await read { try $0.waitingForKeys(most: most) }
+  }
   package func pauseSchedule(
     of identifier: JobIdentifier, by principal: String, because reason: String, at now: Moment
   ) async throws {

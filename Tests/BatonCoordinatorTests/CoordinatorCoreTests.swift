@@ -325,6 +325,22 @@ private let hostA = HostName("a")
     #expect(!bench.effects().contains("store promote"), "only the first launch submits a request")
   }
 
+  @Test func `an end that makes room for a key is followed by a promotion at once, and by one more if one is open`() {
+    var bench = CoreBench()
+    bench.attach(as: one, running: Desk.assignment(1))
+    _ = bench.effects()
+    var answer = CoreBench.ending(1)
+    answer.makesRoom = true
+    bench.tell(.ended(one, [Ending(launch: key(1), outcome: .finished)], after: [], [answer], of: hostA))
+    #expect(bench.effects().contains("store promote"), "those that wait are called")
+    bench.core.limitChanged()
+    #expect(!bench.effects().contains("store promote"), "one promotion at a time")
+    bench.tell(.promoted(Promotion(classes: [:])))
+    #expect(bench.effects().contains("store promote"), "what came meanwhile is looked at")
+    bench.tell(.promoted(Promotion(classes: [:])))
+    #expect(!bench.effects().contains("store promote"), "and then no more")
+  }
+
   // MARK: Places
 
   @Test func `places of a submission that the store refused are given back`() {

@@ -82,6 +82,19 @@ struct GoodFileTests {
     #expect(try definitions("notify") == [report])
   }
 
+  @Test("limits by key are read")
+  func limits() throws {
+    let crawl = definition("com.example.crawl.*", .processing) {
+      $0.concurrency = ConcurrencyLimit(key: KeyTemplate("site/${wildcard}"), limit: 2)
+      $0.rate = RateLimitByKey(
+        key: KeyTemplate("api/example"), rule: StartRate(limit: 100, per: .seconds(60), burst: 20))
+    }
+    let report = definition("com.example.report", .processing) {
+      $0.rate = RateLimitByKey(key: KeyTemplate("api/example"), rule: StartRate(limit: 1, per: .seconds(86_400)))
+    }
+    #expect(try definitions("limits") == [crawl, report])
+  }
+
   @Test("every key of a continued job is read")
   func continued() throws {
     let expected = definition("com.example.photos.export.*", .continued) {

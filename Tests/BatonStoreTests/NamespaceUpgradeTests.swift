@@ -74,6 +74,8 @@ import Testing
       try await queue.writeWithoutTransaction { db in
         try db.execute(
           sql: """
+            DROP TABLE limit_key; DROP TABLE limit_line; DROP INDEX request_waits_on;
+            ALTER TABLE request DROP COLUMN waits_on;
             DROP INDEX identifier_standing; ALTER TABLE identifier DROP COLUMN backfill;
             ALTER TABLE identifier DROP COLUMN paused_because; ALTER TABLE identifier DROP COLUMN paused_by;
             ALTER TABLE identifier DROP COLUMN paused_at;
@@ -87,7 +89,7 @@ import Testing
             DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
             DELETE FROM grdb_migrations WHERE identifier IN (
               '18 namespaces', '19 transfers', '20 what follows a failure', '21 flows', '22 paused schedules',
-              '23 notifications')
+              '23 notifications', '24 limits by key')
             """)
         let schema = try String.fetchAll(
           db,
@@ -114,6 +116,8 @@ import Testing
     let beside = try Bystander(address)
     try beside.run(
       """
+      DROP TABLE limit_key; DROP TABLE limit_line; DROP INDEX request_waits_on;
+      ALTER TABLE request DROP COLUMN waits_on;
       ALTER TABLE identifier DROP COLUMN backfill, DROP COLUMN paused_because, DROP COLUMN paused_by,
         DROP COLUMN paused_at;
       ALTER TABLE request DROP COLUMN scheduled_at, DROP COLUMN backfill;
@@ -123,7 +127,7 @@ import Testing
       DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
       ALTER TABLE request DROP COLUMN waits_for; ALTER TABLE request DROP COLUMN is_awaited;
       DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-      UPDATE baton_schema SET version = \(PostgresSchema.version - 6)
+      UPDATE baton_schema SET version = \(PostgresSchema.version - 7)
       """)
     let upgraded = try TestDatabase.open(address, storeLimits: Self.limits)
     try await goesOn(upgraded, id, launches)

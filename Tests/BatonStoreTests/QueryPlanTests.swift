@@ -31,6 +31,8 @@ import Testing
     .setPause, .isPaused, .forgetPause, .setBackfill, .endBackfill, .setScheduled,
     .countNotification, .insertNotification, .dueNotifications, .deleteNotification, .retryNotification,
     .failNotification, .moveLaterNotifications, .lateRequests, .setPatience, .keepPatience,
+    .limitRow, .setLimitRow, .firstWaitingOn, .waitingOn, .waitOnKey, .keyWaitedFor, .lines, .addLine, .removeLine,
+    .dueLimits, .deleteLimit,
     .ownTenure, .setCommits, .names, .commits, .raiseBeat, .isLiving,
   ]
 
@@ -91,6 +93,15 @@ import Testing
     #expect(try await plan(.lateRequests).contains { $0.contains("request_tell_at (tell_at>? AND tell_at<?)") })
     #expect(try await plan(.waitingSince).contains { $0.contains("notification_since (since<?)") })
     #expect(try await plan(.failedBefore).contains { $0.contains("notification_failed (failed_at>? AND failed_at<?)") })
+  }
+
+  @Test func limitsUseTheirIndexes() async throws {
+    let line = "request_waits_on (waits_on=? AND definition=? AND priority=?"
+    #expect(try await plan(.waitingOn).contains { $0.contains(line) })
+    #expect(try await plan(.firstWaitingOn).contains { $0.contains(line) })
+    #expect(try await plan(.countWaiting).contains { $0.contains(line) })
+    #expect(try await plan(.dueLimits).contains { $0.contains("limit_key_due (due_at<?)") })
+    #expect(try await plan(.nextDueLimit).contains { $0.contains("limit_key_due") })
   }
 
   @Test func pokesAndPositionsUseTheirIndexes() async throws {

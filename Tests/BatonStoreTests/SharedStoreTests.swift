@@ -76,6 +76,40 @@ import Testing
     #expect(try await third.namespaces() == before)
   }
 
+  // MARK: Limits by key
+
+  @Test(arguments: Way.allCases)
+  func limitsByKeyAreThoseOfTheFleet(way: Way) async throws {
+    let (first, second) = try two(way)
+    var definitions: [DefinitionID] = []
+    for pattern in ["in.*", "out.*"] {
+      var definition = Definition(pattern: IdentifierPattern(trusted: pattern), kind: .processing)
+      definition.concurrency = ConcurrencyLimit(key: KeyTemplate("customer/${wildcard}"), limit: 1)
+      definitions.append(try #require(try await first.apply([definition], seeds: [someTrace], at: someTime).first).id)
+    }
+    _ = try await first.grantLease(someHost, someProcess, report: nil, at: someTime)
+    let lease = try await second.grantLease(HostName("beta"), Self.other, report: nil, at: someTime).lease
+    try await first.submit("in.acme", to: definitions[0])
+    try await second.submit("out.acme", to: definitions[1])
+    // Both ask at the same time.
+    let (mine, theirs) = (claim(definitions[0], under: someLease), claim(definitions[1], under: lease))
+    async let own = first.claim([mine], at: someTime)
+    async let others = second.claim([theirs], at: someTime)
+    let launches = try await [own[0].assignments, others[0].assignments]
+    #expect(launches.joined().count == 1, "one of both starts")
+    let isOwn = !launches[0].isEmpty
+    let launch = try #require(launches.joined().first).launch
+    let worker = isOwn ? someWorker : WorkerProcess(host: HostName("beta"), incarnation: Self.other)
+    let answer = try await (isOwn ? first : second).end(
+      [Ending(launch: launch, outcome: .finished)], from: worker, at: someTime)[0]
+    #expect(answer.makesRoom)
+    // The first coordinator is the steward.
+    let promotion = try await first.promote(at: someTime, limit: 10)
+    #expect(promotion.classes.values.reduce(0, +) == 1)
+    let again = isOwn ? try await second.claim([theirs], at: someTime) : try await first.claim([mine], at: someTime)
+    #expect(again[0].assignments.count == 1)
+  }
+
   // MARK: Leases
 
   @Test(arguments: Way.allCases)

@@ -110,6 +110,9 @@ import Testing
       FROM request r, host h;
     INSERT INTO transfer (request, number, content, part, state, status, ended_on, is_cancelling, told, first_told,
       is_acknowledged) SELECT max(id), 0, '{"é": 1}', 'default', 1, '{}', 7, 1, 3, 2, 1 FROM request;
+    INSERT INTO limit_key (name, running, full_at, due_at, set_limit, set_per, set_burst, last_limit)
+      VALUES ('rate:é', 0, 9223372036854775807, -1, 5, 60000000000, 2, 7);
+    INSERT INTO limit_line (name, definition, priority) SELECT 'rate:é', max(id), 2 FROM definition;
     UPDATE store SET next_request = 900
     """
 

@@ -18,6 +18,7 @@ final class FakeCoordinator: OperatorAPI {
     var namespaces = NamespaceReports()
     var transfers = FleetTransfers()
     var notifications = NotificationReports()
+    var limits: [LimitRecord] = []
     var receiverAnswer = ReceiverAnswer(isAccepted: true, text: "HTTP 200")
     var explanation = Explanation.waiting
     var trace: RequestTrace?
@@ -250,6 +251,16 @@ final class FakeCoordinator: OperatorAPI {
     var record = try await details(identifier, number: number).record
     record.priority = priority
     return record
+  }
+
+  func setLimit(_ key: LimitKey, _ setting: LimitSetting?) async throws -> LimitRecord {
+    try call("set \(key.kind.rawValue) \(key.text) \(setting?.text ?? "default")")
+    return LimitRecord(key: key, setting: setting, last: .concurrency(2), running: 1, waiting: 3)
+  }
+
+  func limits(beginningWith beginning: String, after: LimitKey?, limit: Int) async throws -> [LimitRecord] {
+    try call("limits \(beginning)")
+    return state.withLock { $0.limits }
   }
 
   func setSchedules(

@@ -26,6 +26,7 @@ import Testing
         isRehearsal: true)
     },
     "stopBackfill": { _ = try await $0.stopBackfill(of: foreign) },
+    "setLimit": { _ = try await $0.setLimit(LimitKey(.concurrency, "customer/acme"), .concurrency(2)) },
     "setPriority": { _ = try await $0.setPriority(foreign, number: nil, .utility) },
     "shards": { _ = try await $0.shards(foreign, number: nil, after: nil, limit: 9) },
     "explain": { _ = try await $0.explain(foreign, number: nil) },

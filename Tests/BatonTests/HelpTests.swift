@@ -5,7 +5,7 @@ import Testing
     "run", "up", "coordinator", "validate", "plan", "apply", "definitions", "revert", "queue", "prune", "remove",
     "schema", "submit", "start", "poke", "completion",
     "list", "status", "console", "show", "watch",
-    "wait", "logs", "explain", "trace", "cancel", "retry", "set", "schedules", "coordinators", "namespaces",
+    "wait", "logs", "explain", "trace", "cancel", "retry", "set", "limits", "schedules", "coordinators", "namespaces",
     "transfers", "notifications", "notify", "hosts",
     "fleet",
     "drain", "undrain",

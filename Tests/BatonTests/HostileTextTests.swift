@@ -182,6 +182,7 @@ import Testing
       ]
       (state.notifications.failed, state.notifications.waiting) = ([failed], [waiting])
       state.receiverAnswer = ReceiverAnswer(isAccepted: false, text: hostile)
+      state.limits = [LimitRecord(key: LimitKey(.rate, hostile), last: .concurrency(2), running: 1, waiting: 1)]
       state.verdict = AuditVerdict(rows: 1, last: 1, head: audited.hash, problem: hostile)
     }
     var world = World(FakeBackend(coordinator, host: facts))
@@ -207,6 +208,8 @@ import Testing
     ["show", "com.example.stopped"], ["show", "com.example.held"], ["hosts", hostile], ["hosts", "nope"],
     ["explain", "com.example.ready"], ["trace", "com.example.report"], ["wait", "com.example.report"],
     ["watch", "com.example.report"], ["watch", "com.example.done"], ["doctor"], ["console", "--print"],
+    ["limits"], ["limits", hostile], ["set", "--key", "customer/acme", "concurrency=2"],
+    ["set", "--key", hostile, "concurrency=2"],
     ["notifications"], ["notifications", "--receivers"], ["notify", "test", "ops"], ["notify", "test", hostile],
     ["transfers"], ["transfers", hostile], ["transfers", "--cancel", hostile],
   ]

@@ -53,6 +53,13 @@ extension Obstacle.Kind {
     case .namespaceReserved:
       .namespaceReserved("com.example.team", for: IdentifierPattern(trusted: "com.example.team.wide"))
     case .lanesInUse: .lanesInUse(of: 8)
+    case .limitReached:
+      .limitReached(
+        LimitObstacle(key: LimitKey(.concurrency, "customer/acme"), limit: 2, running: 2, position: 3))
+    case .rateReached:
+      .limitReached(
+        LimitObstacle(
+          key: LimitKey(.rate, "api/example"), limit: 100, per: .seconds(60), position: 3, until: now))
     case .reserved: .reserved(for: IdentifierPattern("com.example.wide")!, until: now)
     }
   }

@@ -417,6 +417,7 @@ struct OperatorServerTests {
       "Retry": { _ = try await $0.retry(job, number: nil, skipping: .nothing, withNewDefinition: false) },
       "Redefine": { _ = try await $0.redefine(job, number: nil) },
       "SetSpread": { _ = try await $0.setSpread(job, number: nil, lanes: 2) },
+      "SetLimit": { _ = try await $0.setLimit(LimitKey(.concurrency, "a"), .concurrency(2)) },
       "SetPriority": { _ = try await $0.setPriority(job, number: nil, .utility) },
       "PauseSchedule": { _ = try await $0.setSchedules(IdentifierPattern(job), .pause(reason: "x"), by: "") },
       "ResumeSchedule": { _ = try await $0.setSchedules(IdentifierPattern(job), .resume, by: "") },

@@ -37,6 +37,7 @@ package enum MethodMatrix {
       "Operators/Submit": own, "Operators/SubmitFlow": own, "Operators/Cancel": own, "Operators/Retry": own,
       "Operators/Redefine": commanding, "Operators/SetSpread": commanding,
       "Operators/SetSchedules": commanding, "Operators/Backfill": commanding, "Operators/StopBackfill": commanding,
+      "Operators/SetLimit": commanding, "Operators/Limits": reading,
       "Operators/SetPriority": commanding, "Operators/Drain": commanding,
       "Operators/Pause": commanding,
       "Operators/Evict": commanding, "Operators/SimulateLaunch": commanding,

@@ -1,6 +1,7 @@
 import BatonCoordinator
 import BatonJSON
 import BatonModel
+import BatonSpec
 import BatonStore
 import HTTPTypes
 
@@ -42,6 +43,8 @@ extension Route {
       try await call.nothing()
       return Answer(JSONValue(try await call.run { try await $0.testReceiver(name) }, of: name))
     },
+    Route(.get, "/v1/limits", .method("Limits"), query: ["beginning", "after", "kind", "limit"], limits),
+    Route(.post, "/v1/limits", .method("SetLimit"), setLimit),
     Route(.get, "/v1/audit", .method("Audit"), query: ["actor", "object", "since", "after", "limit"], audit),
     Route(.post, "/v1/fleet/pause", .method("Pause")) { call in try await pause(true, call) },
     Route(.post, "/v1/fleet/resume", .method("Pause")) { call in try await pause(false, call) },
@@ -51,6 +54,61 @@ extension Route {
     try await call.nothing()
     try await call.run { try await $0.setPaused(isPaused) }
     return Answer(JSONValue(paused: isPaused))
+  }
+
+  @Sendable private static func limits(_ call: Call) async throws -> Answer {
+    let query = call.query
+    let beginning = try query.text("beginning") ?? ""
+    guard beginning.utf8.count <= LimitKey.maximumBytes else {
+      throw HTTPFailure.invalid("'beginning' has more than \(LimitKey.maximumBytes) bytes")
+    }
+    let after = try query.text("after").map { text throws(HTTPFailure) in
+      try key(text, try query.text("kind") ?? LimitKind.concurrency.rawValue)
+    }
+    let limit = try query.number("limit", in: Page.limits) ?? 100
+    let found = try await call.run { try await $0.limits(beginningWith: beginning, after: after, limit: limit + 1) }
+    let page = found.prefix(limit)
+    return Answer([
+      "limits": .array(page.map { JSONValue($0) }), "hasMore": .bool(found.count > limit),
+    ])
+  }
+
+  @Sendable private static func setLimit(_ call: Call) async throws -> Answer {
+    var body = try await call.object()
+    let key = try key(try body.needed("key"), try body.needed("kind"))
+    let limit = try body.number("limit", in: 1...StartRate.limits.upperBound)
+    let (per, burst) = (try body.text("per"), try body.number("burst", in: StartRate.limits))
+    try body.finish()
+    let setting = try setting(of: key.kind, limit, per: per, burst: burst)
+    if let problem = setting?.problem { throw HTTPFailure.invalid(problem) }
+    return Answer(JSONValue(try await call.run { try await $0.setLimit(key, setting) }))
+  }
+
+  private static func key(_ text: String, _ kind: String) throws(HTTPFailure) -> LimitKey {
+    guard let kind = LimitKind(rawValue: kind) else { throw .invalid("'kind' has to be concurrency or rate") }
+    let key = LimitKey(kind, text)
+    if let problem = key.problem { throw .invalid("the key \(problem)") }
+    return key
+  }
+
+  /// - Returns: `nil` if there is no limit, so that the definitions say it again.
+  private static func setting(
+    of kind: LimitKind, _ limit: Int?, per: String?, burst: Int?
+  ) throws(HTTPFailure) -> LimitSetting? {
+    guard let limit else {
+      if per == nil, burst == nil { return nil }
+      throw .invalid("'per' and 'burst' need 'limit'")
+    }
+    switch kind {
+    case .concurrency:
+      if per != nil || burst != nil { throw .invalid("'per' and 'burst' belong to the kind rate") }
+      return .concurrency(limit)
+    case .rate:
+      guard let per, let time = try? Values.duration(per) else {
+        throw .invalid("'per' has to be a duration such as 1m, from 1s to 1d")
+      }
+      return .rate(StartRate(limit: limit, per: time, burst: burst ?? StartRate.usualBurst))
+    }
   }
 
   @Sendable private static func audit(_ call: Call) async throws -> Answer {

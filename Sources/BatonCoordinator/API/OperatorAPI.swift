@@ -53,6 +53,14 @@ package protocol OperatorAPI: Sendable {
   func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord
   /// Gives a pending request another priority.
   func setPriority(_ identifier: JobIdentifier, number: Int?, _ priority: Priority) async throws -> RequestRecord
+  /// Sets the limit of a key for all definitions; `nil` leaves it to the definitions again.
+  /// - Throws: `OperatorError.invalid` if the key or a number is out of its bounds.
+  func setLimit(_ key: LimitKey, _ setting: LimitSetting?) async throws -> LimitRecord
+  /// The keys that launches have had lately, or for which a person has set a limit, in the order of their texts.
+  /// - Parameters:
+  ///   - beginning: what the keys begin with.
+  ///   - after: the key after which the page begins; `nil` begins with the first one.
+  func limits(beginningWith beginning: String, after: LimitKey?, limit: Int) async throws -> [LimitRecord]
   /// Pauses the schedules of all definitions that a pattern names and that come by themselves, or ends their pauses.
   /// - Parameter principal: who asks for it, in the caller's own words.
   /// - Returns: the schedules with the pauses that have begun or ended, in the order of their identifiers.

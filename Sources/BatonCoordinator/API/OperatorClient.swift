@@ -232,6 +232,27 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       try await call { try await operators.setPriority(request, metadata: metadata, options: options) }.request)
   }
 
+  package func setLimit(_ key: LimitKey, _ setting: LimitSetting?) async throws -> LimitRecord {
+    let request = Baton_V1_SetLimitRequest.with {
+      ($0.kind, $0.key) = (key.kind.rawValue, key.text)
+      if let setting { $0.value = setting.proto }
+    }
+    return try LimitRecord(
+      try await call { try await operators.setLimit(request, metadata: metadata, options: options) }.limit)
+  }
+
+  package func limits(
+    beginningWith beginning: String, after: LimitKey?, limit: Int
+  ) async throws -> [LimitRecord] {
+    let request = Baton_V1_LimitsRequest.with {
+      $0.beginning = beginning
+      if let after { ($0.afterKey, $0.afterKind) = (after.text, after.kind.rawValue) }
+      $0.limit = Int32(clamping: limit)
+    }
+    return try await call { try await operators.limits(request, metadata: metadata, options: options) }
+      .limits.map { try LimitRecord($0) }
+  }
+
   package func shards(
     _ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int
   ) async throws -> [ShardRecord] {

@@ -214,7 +214,28 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     }
   }
 
-  /// The most shards of one answer, so that it fits in a message.
+  func setLimit(request: Baton_V1_SetLimitRequest, context: ServerContext) async throws -> Baton_V1_SetLimitReply {
+    try await answering {
+      let key = try LimitKey(wire: request.kind, request.key)
+      let record = try await api.setLimit(
+        key, request.hasValue ? try LimitSetting(wire: request.value, of: key.kind) : nil)
+      return .with { $0.limit = record.proto }
+    }
+  }
+
+  func limits(request: Baton_V1_LimitsRequest, context: ServerContext) async throws -> Baton_V1_LimitsReply {
+    try await answering {
+      guard request.beginning.utf8.count <= LimitKey.maximumBytes else {
+        throw OperatorError.invalid("a key has at most \(LimitKey.maximumBytes) bytes")
+      }
+      let after = request.hasAfterKey ? try LimitKey(wire: request.afterKind, request.afterKey) : nil
+      let limits = try await api.limits(
+        beginningWith: request.beginning, after: after, limit: min(max(1, Int(request.limit)), Self.largestPage))
+      return .with { $0.limits = limits.map(\.proto) }
+    }
+  }
+
+  /// The most shards, or limits, of one answer, so that it fits in a message.
   private static let largestPage = 1000
 
   func shards(request: Baton_V1_ShardsRequest, context: ServerContext) async throws -> Baton_V1_ShardsReply {

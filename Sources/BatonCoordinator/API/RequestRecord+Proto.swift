@@ -130,6 +130,7 @@ extension Obstacle {
       if case .number(let number) = detail { $0.number = Int64(number) }
       if case .others(let names) = detail { $0.others = names }
       if case .pause(let pause) = detail { $0.pause = pause.proto }
+      if case .key(let limit) = detail { $0.limit = limit.proto }
     }
   }
 
@@ -138,6 +139,11 @@ extension Obstacle {
     guard let kind = Kind(rawValue: proto.code) else { return nil }
     if kind == .schedulePaused {
       self = .schedulePaused(SchedulePause(proto.pause))
+      return
+    }
+    if kind == .limitReached || kind == .rateReached {
+      guard let limit = LimitObstacle(proto.limit, until: proto.until) else { return nil }
+      self = .limitReached(limit)
       return
     }
     self.init(

@@ -82,6 +82,9 @@ extension CoordinatorCore {
   /// A person has said something of schedules: requests may be ready now, and others not any more.
   package mutating func schedulesChanged() { add(.store(.findReady, after: .zero)) }
 
+  /// A person has set the limit of a key: requests that wait for it may start now.
+  package mutating func limitChanged() { promoteSoon() }
+
   /// A person has changed how many shards of a request may be in work at once.
   package mutating func spreadChanged(_ answer: SpreadAnswer) {
     for stop in answer.stops { perform(dispatcher.expire(stop.launch, stop.reason)) }

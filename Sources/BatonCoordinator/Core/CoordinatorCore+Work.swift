@@ -89,6 +89,10 @@ extension CoordinatorCore {
       for requirementClass in promotion.classes.keys.sorted() { dispatcher.noteReady(requirementClass) }
       nextDue.join(promotion.nextDue)
       if !promotion.replaced.isEmpty { cancelled(promotion.replaced, by: "schedule") }
+      if promotesAgain {
+        promotesAgain = false
+        promoteSoon()
+      }
       wantDispatch()
     case .foundReady(let ready): noteReady(ready)
     case .overrunEnded(let answers):
@@ -271,6 +275,7 @@ extension CoordinatorCore {
     }
     for case .ended(let request, _, _) in answer.flow.cancelled { tell(.changed(request)) }
     nextDue.join(answer.nextDue)
+    if answer.makesRoom { promoteSoon() }
   }
 }
 

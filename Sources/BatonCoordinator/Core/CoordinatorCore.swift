@@ -71,6 +71,8 @@ package struct CoordinatorCore: Sendable {
   /// When the next scheduled request may become ready.
   var nextDue = NextDue()
   var isPromoting = false
+  /// Whether another promotion follows the open one.
+  var promotesAgain = false
   var standing: Standing
   /// Every connection on which a worker has said hello.
   var sessions: [SessionID: Session] = [:]
@@ -146,6 +148,18 @@ package struct CoordinatorCore: Sendable {
     perform(dispatcher.tick(at: now))
     promoteIfDue(at: now.moment)
     wantDispatch()
+  }
+
+  /// Starts a promotion, because requests may be ready now. If one is open, another one follows.
+  mutating func promoteSoon() {
+    guard standing.isSteward else { return }
+    if isPromoting {
+      promotesAgain = true
+      return
+    }
+    nextDue = NextDue()
+    isPromoting = true
+    add(.store(.promote, after: .zero))
   }
 
   /// Starts a promotion if its time has come. It resets `nextDue`, because the store's answer to the promotion says

@@ -9,7 +9,7 @@ enum CommandOfMethod {
     "ForgetHost": "hosts --forget", "HostPages": "hosts",
     "InviteHost": "host invite", "MoveStore": "store move", "Redefine": "run", "RevokeCredential": "credential revoke",
     "RequestDefinition": "show --definition", "RevokeHost": "host revoke", "RotateRoot": "fleet rotate",
-    "SetPriority": "set", "SetSpread": "set", "Shards": "show --shards",
+    "SetPriority": "set", "SetSpread": "set", "SetLimit": "set --key", "Shards": "show --shards",
     "SimulateConditions": "simulate conditions",
     "TestReceiver": "notify test",
     "Standing": "status", "SimulateExpiry": "simulate expire", "SimulateLaunch": "simulate launch",
@@ -20,7 +20,8 @@ enum CommandOfMethod {
   ]
   /// Methods that are commands without their capital letter.
   private static let plain: Set = [
-    "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "List", "Logs",
+    "Apply", "Cancel", "Coordinators", "Definitions", "Drain", "Evict", "Explain", "Fleet", "Hosts", "Limits", "List",
+    "Logs",
     "Namespaces", "Notifications", "Pause", "Prune", "Queue", "Remove",
     "Retry", "Show", "Submit", "Trace", "Transfers", "Watch",
   ]

@@ -122,7 +122,10 @@ extension JSONValue {
   }
 
   private init(_ reason: WaitingReason) {
-    self = ["code": JSONValue(reason.code), "host": JSONValue(reason.host), "text": JSONValue(reason.text)]
+    self = [
+      "code": JSONValue(reason.code), "host": JSONValue(reason.host), "text": JSONValue(reason.text),
+      "limit": reason.limit.map { JSONValue($0) } ?? .null,
+    ]
   }
 }
 
@@ -131,10 +134,13 @@ package struct WaitingReason: Hashable, Sendable {
   package var code: String
   package var host: String?
   package var text: String
+  /// Of the limit of a key.
+  package var limit: LimitObstacle?
 
   package init(_ obstacle: Obstacle) {
     code = obstacle.code
     text = obstacle.text
+    if case .key(let limit) = obstacle.detail { self.limit = limit }
   }
 
   package init(_ line: Explanation.Line) {

@@ -20,6 +20,7 @@ extension Definition {
     try validateKind()
     try validateFollowUps()
     try validateDependencies()
+    try validateKeys()
     try notify?.validate()
     try requirements.validate()
     try validateLimits()

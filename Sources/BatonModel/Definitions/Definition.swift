@@ -21,6 +21,10 @@ package struct Definition: Hashable, Sendable, Codable {
   /// How many requests of a wildcard's definition may run at once; `nil` means no limit, and is the only value for a
   /// definition of a single identifier.
   package var maxRunning: Int?
+  /// How many launches with one key may run at once, also of other definitions; `nil` means no limit.
+  package var concurrency: ConcurrencyLimit?
+  /// How many launches with one key may start in a time, also of other definitions; `nil` means no limit.
+  package var rate: RateLimitByKey?
   /// How many requests of this definition may be pending (scheduled or ready); `nil` means the coordinator's default.
   package var pendingLimit: Int?
   /// Removes the spacing of 15 minutes between first launches of one identifier. Only for `refresh` jobs.

@@ -97,6 +97,20 @@ extension Obstacle.Kind {
           + "person submits starts as ever.",
         text: "its schedule is paused since {since} by {who}: {reason}",
         remedy: "baton schedules resume IDENTIFIER, or start it once: baton start IDENTIFIER")
+    case .limitReached:
+      Row(
+        subject: .request,
+        meaning: "As many launches with the key of its `concurrency` run as the limit of the key allows, over all "
+          + "definitions. It waits in a line with the others of the key, and starts when one of the launches has ended.",
+        text: "it is {line} for {key}, {limit}",
+        remedy: "wait, or raise the limit: baton set --key {key} concurrency=N")
+    case .rateReached:
+      Row(
+        subject: .request,
+        meaning: "As many launches with the key of its `rate` have started as the rate of the key allows, over all "
+          + "definitions. The time of the obstacle is the earliest time of its start.",
+        text: "it is {line} for {key}, at most {limit}",
+        remedy: "wait, or raise the rate: baton set --key {key} rate=N/TIME")
     case .namespaceRunning:
       Row(
         subject: .request,

@@ -10,7 +10,7 @@ package struct Obstacle: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     // Obstacles of the request itself.
     case notBefore, rateLimited, backingOff, waitsForLiveRequest, waitsForOthers, maxRunningReached, allowanceSpent
-    case lanesInUse, waitsForTransfers, transfersLimited, schedulePaused
+    case lanesInUse, waitsForTransfers, transfersLimited, schedulePaused, limitReached, rateReached
     case namespaceRunning, namespaceSlots, namespaceGPUs, namespaceAllowanceSpent, namespaceReserved
     // Obstacles of the fleet.
     case fleetPaused, noHosts, noHostHasGPU, storeBusy
@@ -45,6 +45,7 @@ package struct Obstacle: Hashable, Sendable {
     /// The definition of the request for which quota of the namespace is saved.
     case saving(namespace: String, IdentifierPattern)
     case pause(SchedulePause)
+    case key(LimitObstacle)
   }
 
   fileprivate init(_ kind: Kind, _ detail: Detail = .none) { (self.kind, self.detail) = (kind, detail) }
@@ -82,6 +83,11 @@ extension Obstacle {
   package static func lanesInUse(of lanes: Int) -> Self { Self(.lanesInUse, .number(lanes)) }
 
   package static func schedulePaused(_ pause: SchedulePause) -> Self { Self(.schedulePaused, .pause(pause)) }
+
+  /// The limit of a key keeps the request from starting.
+  package static func limitReached(_ limit: LimitObstacle) -> Self {
+    Self(limit.key.kind == .rate ? .rateReached : .limitReached, .key(limit))
+  }
 
   package static let fleetPaused = Self(.fleetPaused)
   package static let noHosts = Self(.noHosts)
@@ -167,6 +173,7 @@ extension Obstacle {
     switch detail {
     case .until(let date): date
     case .reservation(_, let date), .namespace(_, let date): date
+    case .key(let limit): limit.until
     case .none, .number, .quota, .saving, .others, .slots, .gpus, .job, .thermal, .label, .veto, .sandbox, .pause: nil
     }
   }
@@ -177,6 +184,10 @@ extension Obstacle {
     if case .reservation(let pattern, let date) = detail { return .reserved(for: pattern, until: date + offset) }
     if case .namespace(let namespace, let date) = detail {
       return Obstacle(kind, .namespace(namespace, until: date + offset))
+    }
+    if case .key(var limit) = detail {
+      limit.until = limit.until.map { $0 + offset }
+      return Obstacle(kind, .key(limit))
     }
     guard let date = clearsAt, !kind.row.isOnHostClock else { return self }
     return Obstacle(kind, .until(date + offset))
@@ -210,6 +221,7 @@ extension Obstacle.Detail {
     case .namespace(let namespace, _): ["namespace": namespace]
     case .others(let names): ["others": names.first(8)]
     case .saving(let namespace, let pattern): ["namespace": namespace, "pattern": pattern.rawValue]
+    case .key(let limit): ["key": limit.key.text, "limit": limit.limitText, "line": limit.line]
     case .pause(let pause): ["who": pause.by, "since": pause.sinceInWords, "reason": pause.reason]
     }
   }
@@ -221,4 +233,41 @@ extension [String] {
     let more = self.count - count
     return prefix(count).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
+}
+
+/// Why the limit of a key keeps a request from starting, and its place among those that the key keeps.
+package struct LimitObstacle: Hashable, Sendable {
+  package var key: LimitKey
+  /// How many may run at once, or start in `per`.
+  package var limit: Int
+  /// How many launches with the key run; `nil` for a rate.
+  package var running: Int?
+  /// The time of a rate; `nil` for a concurrency.
+  package var per: Duration?
+  /// Its place among the requests that wait for the key, from 1; `nil` beyond `lastPosition`.
+  package var position: Int?
+  /// The earliest time of its start, if nothing else that waits for the key is taken back; `nil` for a concurrency,
+  /// and if its place is not known.
+  package var until: Timestamp?
+
+  package init(
+    key: LimitKey, limit: Int, running: Int? = nil, per: Duration? = nil, position: Int? = nil,
+    until: Timestamp? = nil
+  ) {
+    (self.key, self.limit, self.running, self.per) = (key, limit, running, per)
+    (self.position, self.until) = (position, until)
+  }
+
+  /// Places beyond this one are not counted.
+  package static let lastPosition = 1_000
+
+  fileprivate var limitText: String {
+    switch (running, per) {
+    case (let running?, _): "\(running) of \(limit) run"
+    case (nil, let per?): "\(limit) start in \(per.inWords)"
+    case (nil, nil): "\(limit)"
+    }
+  }
+
+  fileprivate var line: String { position.map { "number \($0) in line" } ?? "in line" }
 }

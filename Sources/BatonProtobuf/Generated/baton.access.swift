@@ -38,6 +38,8 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Redefine": .operate
     case "baton.v1.Operators/SetSpread": .operate
     case "baton.v1.Operators/SetPriority": .operate
+    case "baton.v1.Operators/SetLimit": .operate
+    case "baton.v1.Operators/Limits": .read
     case "baton.v1.Operators/SetSchedules": .operate
     case "baton.v1.Operators/Backfill": .operate
     case "baton.v1.Operators/StopBackfill": .operate

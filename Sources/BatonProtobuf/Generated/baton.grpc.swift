@@ -1708,6 +1708,32 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "SetLimit" metadata.
+        package enum SetLimit: Sendable {
+            /// Request type for "SetLimit".
+            package typealias Input = Baton_V1_SetLimitRequest
+            /// Response type for "SetLimit".
+            package typealias Output = Baton_V1_SetLimitReply
+            /// Descriptor for "SetLimit".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SetLimit",
+                type: .unary
+            )
+        }
+        /// Namespace for "Limits" metadata.
+        package enum Limits: Sendable {
+            /// Request type for "Limits".
+            package typealias Input = Baton_V1_LimitsRequest
+            /// Response type for "Limits".
+            package typealias Output = Baton_V1_LimitsReply
+            /// Descriptor for "Limits".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Limits",
+                type: .unary
+            )
+        }
         /// Namespace for "SetSchedules" metadata.
         package enum SetSchedules: Sendable {
             /// Request type for "SetSchedules".
@@ -2205,6 +2231,8 @@ package enum Baton_V1_Operators: Sendable {
             Redefine.descriptor,
             SetSpread.descriptor,
             SetPriority.descriptor,
+            SetLimit.descriptor,
+            Limits.descriptor,
             SetSchedules.descriptor,
             Backfill.descriptor,
             StopBackfill.descriptor,
@@ -2702,6 +2730,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_SetPriorityRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetLimit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sets the limit of a key, or leaves it to the definitions again.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SetLimitRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_SetLimitReply` messages.
+        func setLimit(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SetLimitRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SetLimitReply>
+
+        /// Handle the "Limits" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The limits by key, in the order of their keys.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_LimitsRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_LimitsReply` messages.
+        func limits(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_LimitsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_LimitsReply>
 
         /// Handle the "SetSchedules" method.
         ///
@@ -3791,6 +3855,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_SetPriorityRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "SetLimit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sets the limit of a key, or leaves it to the definitions again.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetLimitRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_SetLimitReply` message.
+        func setLimit(
+            request: GRPCCore.ServerRequest<Baton_V1_SetLimitRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_SetLimitReply>
+
+        /// Handle the "Limits" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The limits by key, in the order of their keys.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_LimitsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_LimitsReply` message.
+        func limits(
+            request: GRPCCore.ServerRequest<Baton_V1_LimitsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_LimitsReply>
 
         /// Handle the "SetSchedules" method.
         ///
@@ -4885,6 +4985,42 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ShowReply
 
+        /// Handle the "SetLimit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sets the limit of a key, or leaves it to the definitions again.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SetLimitRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_SetLimitReply` to respond with.
+        func setLimit(
+            request: Baton_V1_SetLimitRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_SetLimitReply
+
+        /// Handle the "Limits" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The limits by key, in the order of their keys.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_LimitsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_LimitsReply` to respond with.
+        func limits(
+            request: Baton_V1_LimitsRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_LimitsReply
+
         /// Handle the "SetSchedules" method.
         ///
         /// > Source IDL Documentation:
@@ -5837,6 +5973,28 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SetLimit.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SetLimitRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetLimitReply>(),
+            handler: { request, context in
+                try await self.setLimit(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Limits.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_LimitsRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_LimitsReply>(),
+            handler: { request, context in
+                try await self.limits(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.SetSchedules.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SetSchedulesRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetSchedulesReply>(),
@@ -6529,6 +6687,28 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
         let response = try await self.setPriority(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func setLimit(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SetLimitRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SetLimitReply> {
+        let response = try await self.setLimit(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func limits(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_LimitsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_LimitsReply> {
+        let response = try await self.limits(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -7303,6 +7483,32 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
         return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
             message: try await self.setPriority(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func setLimit(
+        request: GRPCCore.ServerRequest<Baton_V1_SetLimitRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_SetLimitReply> {
+        return GRPCCore.ServerResponse<Baton_V1_SetLimitReply>(
+            message: try await self.setLimit(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func limits(
+        request: GRPCCore.ServerRequest<Baton_V1_LimitsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_LimitsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_LimitsReply>(
+            message: try await self.limits(
                 request: request.message,
                 context: context
             ),
@@ -8373,6 +8579,52 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SetLimit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sets the limit of a key, or leaves it to the definitions again.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetLimitRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetLimitRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SetLimitReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func setLimit<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetLimitRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetLimitRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SetLimitReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetLimitReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Limits" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The limits by key, in the order of their keys.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_LimitsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_LimitsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_LimitsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func limits<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_LimitsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_LimitsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_LimitsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_LimitsReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "SetSchedules" method.
@@ -10065,6 +10317,74 @@ extension Baton_V1_Operators {
             try await self.client.unary(
                 request: request,
                 descriptor: Baton_V1_Operators.Method.SetPriority.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SetLimit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Sets the limit of a key, or leaves it to the definitions again.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SetLimitRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SetLimitRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SetLimitReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func setLimit<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SetLimitRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SetLimitRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SetLimitReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetLimitReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SetLimit.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Limits" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The limits by key, in the order of their keys.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_LimitsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_LimitsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_LimitsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func limits<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_LimitsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_LimitsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_LimitsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_LimitsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Limits.descriptor,
                 serializer: serializer,
                 deserializer: deserializer,
                 options: options,
@@ -12006,6 +12326,64 @@ extension Baton_V1_Operators.ClientProtocol {
         )
     }
 
+    /// Call the "SetLimit" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Sets the limit of a key, or leaves it to the definitions again.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SetLimitRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setLimit<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SetLimitRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetLimitReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.setLimit(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SetLimitRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SetLimitReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Limits" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The limits by key, in the order of their keys.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_LimitsRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func limits<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_LimitsRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_LimitsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.limits(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_LimitsRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_LimitsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
     /// Call the "SetSchedules" method.
     ///
     /// > Source IDL Documentation:
@@ -13861,6 +14239,72 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.setPriority(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SetLimit" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Sets the limit of a key, or leaves it to the definitions again.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func setLimit<Result>(
+        _ message: Baton_V1_SetLimitRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SetLimitReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SetLimitRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.setLimit(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Limits" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The limits by key, in the order of their keys.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func limits<Result>(
+        _ message: Baton_V1_LimitsRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_LimitsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_LimitsRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.limits(
             request: request,
             options: options,
             onResponse: handleResponse

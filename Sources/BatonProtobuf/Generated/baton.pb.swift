@@ -3249,6 +3249,177 @@ package nonisolated struct Baton_V1_SetSpreadRequest: Sendable {
   fileprivate var _number: Int64? = nil
 }
 
+package nonisolated struct Baton_V1_LimitValue: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var limit: Int64 = 0
+
+  /// Of a rate, in nanoseconds; 0 for a concurrency.
+  package var per: Int64 = 0
+
+  /// Of a rate; 0 for a concurrency.
+  package var burst: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_SetLimitRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// concurrency or rate.
+  package var kind: String = String()
+
+  package var key: String = String()
+
+  /// Not set: the definitions say the limit again.
+  package var value: Baton_V1_LimitValue {
+    get {_value ?? Baton_V1_LimitValue()}
+    set {_value = newValue}
+  }
+  /// Returns true if `value` has been explicitly set.
+  package var hasValue: Bool {self._value != nil}
+  /// Clears the value of `value`. Subsequent reads from it will return its default value.
+  package mutating func clearValue() {self._value = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _value: Baton_V1_LimitValue? = nil
+}
+
+package nonisolated struct Baton_V1_SetLimitReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var limit: Baton_V1_Limit {
+    get {_limit ?? Baton_V1_Limit()}
+    set {_limit = newValue}
+  }
+  /// Returns true if `limit` has been explicitly set.
+  package var hasLimit: Bool {self._limit != nil}
+  /// Clears the value of `limit`. Subsequent reads from it will return its default value.
+  package mutating func clearLimit() {self._limit = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _limit: Baton_V1_Limit? = nil
+}
+
+package nonisolated struct Baton_V1_LimitsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// What the keys begin with.
+  package var beginning: String = String()
+
+  /// The key and the kind after which the answer begins; not set: it begins with the first one.
+  package var afterKey: String {
+    get {_afterKey ?? String()}
+    set {_afterKey = newValue}
+  }
+  /// Returns true if `afterKey` has been explicitly set.
+  package var hasAfterKey: Bool {self._afterKey != nil}
+  /// Clears the value of `afterKey`. Subsequent reads from it will return its default value.
+  package mutating func clearAfterKey() {self._afterKey = nil}
+
+  package var afterKind: String {
+    get {_afterKind ?? String()}
+    set {_afterKind = newValue}
+  }
+  /// Returns true if `afterKind` has been explicitly set.
+  package var hasAfterKind: Bool {self._afterKind != nil}
+  /// Clears the value of `afterKind`. Subsequent reads from it will return its default value.
+  package mutating func clearAfterKind() {self._afterKind = nil}
+
+  package var limit: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _afterKey: String? = nil
+  fileprivate var _afterKind: String? = nil
+}
+
+package nonisolated struct Baton_V1_LimitsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var limits: [Baton_V1_Limit] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// The limit of a key, with what it limits now.
+package nonisolated struct Baton_V1_Limit: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// concurrency or rate.
+  package var kind: String = String()
+
+  package var key: String = String()
+
+  /// What a person has set.
+  package var set: Baton_V1_LimitValue {
+    get {_set ?? Baton_V1_LimitValue()}
+    set {_set = newValue}
+  }
+  /// Returns true if `set` has been explicitly set.
+  package var hasSet: Bool {self._set != nil}
+  /// Clears the value of `set`. Subsequent reads from it will return its default value.
+  package mutating func clearSet() {self._set = nil}
+
+  /// What has limited the last launch with the key.
+  package var last: Baton_V1_LimitValue {
+    get {_last ?? Baton_V1_LimitValue()}
+    set {_last = newValue}
+  }
+  /// Returns true if `last` has been explicitly set.
+  package var hasLast: Bool {self._last != nil}
+  /// Clears the value of `last`. Subsequent reads from it will return its default value.
+  package mutating func clearLast() {self._last = nil}
+
+  /// How many launches with the key run; 0 for a rate.
+  package var running: Int64 = 0
+
+  /// How many requests wait for the key, at most 1000.
+  package var waiting: Int64 = 0
+
+  /// When the next one may start, in nanoseconds since 1970; not set if one may start now.
+  package var nextAt: Int64 {
+    get {_nextAt ?? 0}
+    set {_nextAt = newValue}
+  }
+  /// Returns true if `nextAt` has been explicitly set.
+  package var hasNextAt: Bool {self._nextAt != nil}
+  /// Clears the value of `nextAt`. Subsequent reads from it will return its default value.
+  package mutating func clearNextAt() {self._nextAt = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _set: Baton_V1_LimitValue? = nil
+  fileprivate var _last: Baton_V1_LimitValue? = nil
+  fileprivate var _nextAt: Int64? = nil
+}
+
 package nonisolated struct Baton_V1_SetPriorityRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -3300,11 +3471,74 @@ package nonisolated struct Baton_V1_RequestObstacle: Sendable {
   /// Clears the value of `pause`. Subsequent reads from it will return its default value.
   package mutating func clearPause() {self._pause = nil}
 
+  /// Of the limit of a key.
+  package var limit: Baton_V1_LimitWait {
+    get {_limit ?? Baton_V1_LimitWait()}
+    set {_limit = newValue}
+  }
+  /// Returns true if `limit` has been explicitly set.
+  package var hasLimit: Bool {self._limit != nil}
+  /// Clears the value of `limit`. Subsequent reads from it will return its default value.
+  package mutating func clearLimit() {self._limit = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _pause: Baton_V1_SchedulePause? = nil
+  fileprivate var _limit: Baton_V1_LimitWait? = nil
+}
+
+/// Why the limit of a key keeps a request from starting.
+package nonisolated struct Baton_V1_LimitWait: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// concurrency or rate.
+  package var kind: String = String()
+
+  package var key: String = String()
+
+  package var limit: Int64 = 0
+
+  /// How many launches with the key run; not set for a rate.
+  package var running: Int64 {
+    get {_running ?? 0}
+    set {_running = newValue}
+  }
+  /// Returns true if `running` has been explicitly set.
+  package var hasRunning: Bool {self._running != nil}
+  /// Clears the value of `running`. Subsequent reads from it will return its default value.
+  package mutating func clearRunning() {self._running = nil}
+
+  /// The time of a rate, in nanoseconds; not set for a concurrency.
+  package var per: Int64 {
+    get {_per ?? 0}
+    set {_per = newValue}
+  }
+  /// Returns true if `per` has been explicitly set.
+  package var hasPer: Bool {self._per != nil}
+  /// Clears the value of `per`. Subsequent reads from it will return its default value.
+  package mutating func clearPer() {self._per = nil}
+
+  /// Its place among those that wait for the key, from 1; not set if it is far behind.
+  package var position: Int64 {
+    get {_position ?? 0}
+    set {_position = newValue}
+  }
+  /// Returns true if `position` has been explicitly set.
+  package var hasPosition: Bool {self._position != nil}
+  /// Clears the value of `position`. Subsequent reads from it will return its default value.
+  package mutating func clearPosition() {self._position = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _running: Int64? = nil
+  fileprivate var _per: Int64? = nil
+  fileprivate var _position: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_Launch: Sendable {
@@ -10713,6 +10947,267 @@ nonisolated extension Baton_V1_SetSpreadRequest: SwiftProtobuf.Message, SwiftPro
   }
 }
 
+nonisolated extension Baton_V1_LimitValue: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".LimitValue"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}limit\0\u{1}per\0\u{1}burst\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.limit) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.per) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.burst) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.limit != 0 {
+      try visitor.visitSingularInt64Field(value: self.limit, fieldNumber: 1)
+    }
+    if self.per != 0 {
+      try visitor.visitSingularInt64Field(value: self.per, fieldNumber: 2)
+    }
+    if self.burst != 0 {
+      try visitor.visitSingularInt64Field(value: self.burst, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_LimitValue, rhs: Baton_V1_LimitValue) -> Bool {
+    if lhs.limit != rhs.limit {return false}
+    if lhs.per != rhs.per {return false}
+    if lhs.burst != rhs.burst {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SetLimitRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetLimitRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}key\0\u{1}value\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._value) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 1)
+    }
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 2)
+    }
+    try { if let v = self._value {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SetLimitRequest, rhs: Baton_V1_SetLimitRequest) -> Bool {
+    if lhs.kind != rhs.kind {return false}
+    if lhs.key != rhs.key {return false}
+    if lhs._value != rhs._value {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SetLimitReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SetLimitReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}limit\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._limit) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._limit {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SetLimitReply, rhs: Baton_V1_SetLimitReply) -> Bool {
+    if lhs._limit != rhs._limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_LimitsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".LimitsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}beginning\0\u{3}after_key\0\u{3}after_kind\0\u{1}limit\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.beginning) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._afterKey) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._afterKind) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.beginning.isEmpty {
+      try visitor.visitSingularStringField(value: self.beginning, fieldNumber: 1)
+    }
+    try { if let v = self._afterKey {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._afterKind {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    if self.limit != 0 {
+      try visitor.visitSingularInt32Field(value: self.limit, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_LimitsRequest, rhs: Baton_V1_LimitsRequest) -> Bool {
+    if lhs.beginning != rhs.beginning {return false}
+    if lhs._afterKey != rhs._afterKey {return false}
+    if lhs._afterKind != rhs._afterKind {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_LimitsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".LimitsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}limits\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.limits) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.limits.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.limits, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_LimitsReply, rhs: Baton_V1_LimitsReply) -> Bool {
+    if lhs.limits != rhs.limits {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_Limit: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Limit"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}key\0\u{1}set\0\u{1}last\0\u{1}running\0\u{1}waiting\0\u{3}next_at\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._set) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._last) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.running) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.waiting) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self._nextAt) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 1)
+    }
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 2)
+    }
+    try { if let v = self._set {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._last {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    if self.running != 0 {
+      try visitor.visitSingularInt64Field(value: self.running, fieldNumber: 5)
+    }
+    if self.waiting != 0 {
+      try visitor.visitSingularInt64Field(value: self.waiting, fieldNumber: 6)
+    }
+    try { if let v = self._nextAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 7)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Limit, rhs: Baton_V1_Limit) -> Bool {
+    if lhs.kind != rhs.kind {return false}
+    if lhs.key != rhs.key {return false}
+    if lhs._set != rhs._set {return false}
+    if lhs._last != rhs._last {return false}
+    if lhs.running != rhs.running {return false}
+    if lhs.waiting != rhs.waiting {return false}
+    if lhs._nextAt != rhs._nextAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Baton_V1_SetPriorityRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".SetPriorityRequest"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}priority\0")
@@ -10759,7 +11254,7 @@ nonisolated extension Baton_V1_SetPriorityRequest: SwiftProtobuf.Message, SwiftP
 
 nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RequestObstacle"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0\u{1}others\0\u{1}pause\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0\u{1}others\0\u{1}pause\0\u{1}limit\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10772,6 +11267,7 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
       case 4: try { try decoder.decodeRepeatedStringField(value: &self.others) }()
       case 5: try { try decoder.decodeSingularMessageField(value: &self._pause) }()
+      case 6: try { try decoder.decodeSingularMessageField(value: &self._limit) }()
       default: break
       }
     }
@@ -10797,6 +11293,9 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
     try { if let v = self._pause {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
     } }()
+    try { if let v = self._limit {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -10806,6 +11305,66 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
     if lhs.number != rhs.number {return false}
     if lhs.others != rhs.others {return false}
     if lhs._pause != rhs._pause {return false}
+    if lhs._limit != rhs._limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_LimitWait: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".LimitWait"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}key\0\u{1}limit\0\u{1}running\0\u{1}per\0\u{1}position\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.limit) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._running) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._per) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self._position) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 1)
+    }
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 2)
+    }
+    if self.limit != 0 {
+      try visitor.visitSingularInt64Field(value: self.limit, fieldNumber: 3)
+    }
+    try { if let v = self._running {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._per {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._position {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_LimitWait, rhs: Baton_V1_LimitWait) -> Bool {
+    if lhs.kind != rhs.kind {return false}
+    if lhs.key != rhs.key {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs._running != rhs._running {return false}
+    if lhs._per != rhs._per {return false}
+    if lhs._position != rhs._position {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

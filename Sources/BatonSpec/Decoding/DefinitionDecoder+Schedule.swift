@@ -19,6 +19,7 @@ extension DefinitionDecoder {
     if let priority = priority(fields["priority"]) { definition.priority = priority }
     if let budget = positiveDuration(fields["budget"]) { definition.budget = budget }
     definition.maxRunning = integer(fields["maxRunning"], in: Definition.Limits.maxRunning)
+    readKeys(fields, into: &definition)
     definition.pendingLimit = integer(fields["pendingLimit"], in: Definition.Limits.pending)
     definition.maySubmit = patterns(fields["maySubmit"])
     definition.after = dependencies(fields["after"], of: definition)

@@ -8,6 +8,8 @@ enum Level: String, CaseIterable {
   /// One of the mappings of `preferredLabels`, each of which has the name of its label.
   case preferredLabel = "preferredLabels.NAME"
   case retry
+  case concurrency
+  case rate
   case `repeat`
   case schedule
   /// One of the mappings of the list `after`.
@@ -31,7 +33,8 @@ enum Level: String, CaseIterable {
         "requiredResources", "gpu", "requiredLabels", "preferredLabels", "requiresIdle", "slots", "strategy",
         "priority",
         "budget", "closingWindow",
-        "batchTimeout", "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "pendingLimit",
+        "batchTimeout", "stallAfter", "dailyAllowance", "retention", "retry", "maxRunning", "concurrency",
+        "rate", "pendingLimit",
         "allowFrequent",
         "earliestBeginDate",
         "repeat", "schedule", "pokeSpacing", "maySubmit", "after", "onSuccess", "onFailure", "notify", "work",
@@ -39,6 +42,8 @@ enum Level: String, CaseIterable {
     case .gpu: ["count", "memory"]
     case .preferredLabel: ["value", "weight"]
     case .retry: ["limit", "backoff", "maxBackoff", "jitter", "on", "notOn", "skipBatchAfter", "skipLimit"]
+    case .concurrency: ["key", "limit"]
+    case .rate: ["key", "limit", "per", "burst"]
     case .repeat: ["every"]
     case .after: ["identifier", "on"]
     case .schedule: ["cron", "timeZone", "jitter", "exclude", "missed", "overlap", "from", "until"]
@@ -111,7 +116,7 @@ enum Level: String, CaseIterable {
     "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",
     "activedeadlineseconds": "budget", "backofflimit": "retry.limit", "maxattempts": "retry.limit",
     "labels": "requiredLabels", "nodeselector": "requiredLabels", "affinity": "preferredLabels",
-    "retries": "retry.limit", "concurrency": "maxRunning",
+    "retries": "retry.limit",
     "parallelism": "work.spread", "workers": "work.spread", "completions": "work.shards",
     "delay": "earliestBeginDate",
     "graceperiod": "closingWindow", "terminationgraceperiodseconds": "closingWindow", "quota": "dailyAllowance",

@@ -77,6 +77,8 @@ private struct FieldWriter {
     add("retention", definition.retention)
     add("retry", retry(definition.retry))
     add("maxRunning", definition.maxRunning)
+    add("concurrency", definition.concurrency.map(concurrency))
+    add("rate", definition.rate.map(rate))
     add("pendingLimit", definition.pendingLimit)
   }
 
@@ -121,6 +123,22 @@ private struct FieldWriter {
       if schedule.overlap != .wait { fields.add("overlap", schedule.overlap.rawValue) }
       fields.add("from", schedule.from.map { DateText.text($0) })
       fields.add("until", schedule.until.map { DateText.text($0) })
+    }
+  }
+
+  private func concurrency(_ concurrency: ConcurrencyLimit) -> DefinitionValue {
+    mapping { fields in
+      fields.add("key", concurrency.key.text)
+      fields.add("limit", concurrency.limit)
+    }
+  }
+
+  private func rate(_ rate: RateLimitByKey) -> DefinitionValue {
+    mapping { fields in
+      fields.add("key", rate.key.text)
+      fields.add("limit", rate.rule.limit)
+      fields.add("per", rate.rule.per)
+      if rate.rule.burst != StartRate.usualBurst { fields.add("burst", rate.rule.burst) }
     }
   }
 

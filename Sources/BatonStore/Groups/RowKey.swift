@@ -3,7 +3,7 @@ package import BatonModel
 /// What a write has to lock and load before it is decided, where several coordinators write to one database.
 ///
 /// A group of writes locks its rows in one order, so that two groups never wait for each other: the rows of
-/// coordinators, then identifiers, requests, patterns, namespaces, hosts, identities, credentials and the audit log,
+/// coordinators, then identifiers, requests, patterns, namespaces, keys of limits, hosts, identities, credentials and the audit log,
 /// each by their numbers. A verb names each key where it first reads or writes such a row (`Verbs.need`). If the group
 /// has not loaded it, the group begins again with it.
 enum RowKey: Hashable {
@@ -49,7 +49,8 @@ enum RowKey: Hashable {
   case notifications(Int64)
   /// The oldest ready requests of a class, at most so many, without those that another group has locked.
   case ready(RequirementClass, Int)
-  /// Scheduled requests that are due, at most so many, and the ones that are due next.
+  /// Scheduled requests that are due, at most so many, and the ones that are due next. The keys of limits that are due
+  /// are read, and not locked.
   case due(Moment, Int)
   /// The requests whose launches are open on the host with this number.
   case launchesOn(Int64)
@@ -78,6 +79,12 @@ enum RowKey: Hashable {
   case namespaces
   /// As `namespaces`, and no other group decides by the quotas of this one at the same time.
   case lockedNamespace(String)
+  /// The rows of these keys of limits, and of their lines. No other group decides by these limits at the same time.
+  case limits([String])
+  /// The rows of keys that may be deleted, at most so many. They are read and not locked.
+  case idleLimits(Moment, Int)
+  /// The first requests of each of these lines, at most so many. Those that another group has locked are read only.
+  case waiting(Set<KeyLine>, Int)
   /// All launches that run, and their requests. They are read and not locked.
   case allRunning
   /// The host with this name or number, and its evictions.
@@ -120,6 +127,8 @@ struct HeldRows {
   var numbers: any RowNumbers
   /// The numbers that the group has drawn, without gaps if no other group draws.
   private var drawn: [NumberedTable: [Int64]] = [:]
+  /// The names of the keys of limits that the group has locked.
+  var limits: Set<String> = []
   /// What a verb needed and did not have.
   var missing: RowKey?
 
@@ -152,12 +161,13 @@ struct HeldRows {
     case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
     case .namespaces: return keys.contains { if case .lockedNamespace = $0 { true } else { false } }
+    case .limits(let names): return limits.isSuperset(of: names)
     case .lockedNamespace: return keys.contains(.everything) && keys.contains(.namespaces)
     case .everything, .tenures, .allRunning, .flow, .identifier,
       .ready, .due, .launchesOn, .transfersOn, .openTransfersOn,
       .unfinished, .unfinishedOf,
       .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
-      .credentials, .audit, .oldAudit, .notifications:
+      .credentials, .audit, .oldAudit, .notifications, .idleLimits, .waiting:
       return false
     }
   }

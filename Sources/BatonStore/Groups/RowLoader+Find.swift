@@ -90,8 +90,11 @@ extension RowLoader {
   private mutating func find(_ key: RowKey, _ named: inout NamedRows) {
     switch key {
     case .everything, .tenures, .allDefinitions, .ready, .due, .oldestSubmissions, .namespaces, .allRunning,
-      .notifications:
+      .notifications, .idleLimits, .waiting:
       break
+    case .limits(let names):
+      held.limits.formUnion(names)
+      for name in names { lock(.limitKey, RowLock.number(of: name)) }
     case .lockedNamespace(let prefix): lock(.namespace, RowLock.number(of: prefix))
     case .identifier(let name): named.identifiers.append(name.rawValue)
     case .identifierOf(let id): named.requests.append(id.rawValue)

@@ -31,7 +31,19 @@ extension RowLoader {
       let dated = "r.state = 0 AND r.cause = 0 AND r.is_dated = 1 AND r.earliest_at <= ?1 ORDER BY r.earliest_at"
       asked.append((RowQuestion(dated, .integer(now.date.nanoseconds)), limit))
     }
+    for case .waiting(let lines, let limit) in keys {
+      asked += lines.map { (RowQuestion("\(Self.waits("r.")) ORDER BY r.id", $0), limit) }
+    }
     return asked
+  }
+
+  /// The condition that a request waits in a line. It has the parameters of `RowQuestion.init(_:_:)`.
+  fileprivate static func waits(_ request: String) -> String {
+    let conditions = [
+      "waits_on = ?1", "definition = ?2", "priority = ?3", "state = 0",
+      "eligible_at = \(Timestamp.heldByKey.nanoseconds)",
+    ]
+    return conditions.map { request + $0 }.joined(separator: " AND ")
   }
 
   mutating func takeFree(_ found: [[RowExchange.Free]], _ classes: [(RequirementClass, count: Int)]) {
@@ -82,7 +94,12 @@ extension RowLoader {
   /// Asks for what the keys name, besides the rows that are locked and come with their locks. A statement reads what is
   /// committed when it begins, so what comes after the locks in the same exchange is as it stays until the group ends.
   mutating func askWhatIsLoaded() {
-    for case .due(_, let limit) in keys { askWhatIsDueNext(limit) }
+    for case .due(_, let limit) in keys {
+      askWhatIsDueNext(limit)
+      // One that is due next is among them.
+      let due = "SELECT k.name FROM limit_key k WHERE k.due_at IS NOT NULL ORDER BY k.due_at, k.name LIMIT ?1"
+      load("limit_key", "name IN (\(due))", .integer(Verbs.keysAtOnce + 1))
+    }
     load("store", "id = 1")
     load("clock", "id = 1")
     load("coordinator", "is_settled = 0")
@@ -189,7 +206,7 @@ extension RowLoader {
     case .host:
       let name = column("name", of: "host")
       for row in found { held.keys.insert(.host(HostName(row[name].string))) }
-    case .coordinator, .pattern, .namespace, .identities, .credentials, .audit: break
+    case .coordinator, .pattern, .namespace, .limitKey, .identities, .credentials, .audit: break
     }
   }
 
@@ -234,6 +251,29 @@ extension RowLoader {
       load("transfer_place", "host = ?1", .integer(host))
       let onHost = "state = 0 AND request IN (SELECT p.request FROM transfer_place p WHERE p.host = ?1)"
       load("transfer", onHost, .integer(host))
+    case .limits(let names):
+      load("limit_key", "name IN ?1", .texts(names))
+      load("limit_line", "name IN ?1", .texts(names))
+      // The first of each line is read: a younger one may not start before it.
+      let first = """
+        SELECT (SELECT min(r.id) FROM request r WHERE r.waits_on = l.name AND r.definition = l.definition
+          AND r.priority = l.priority AND r.state = 0 AND r.eligible_at = \(Timestamp.heldByKey.nanoseconds))
+        FROM limit_line l WHERE l.name IN ?1
+        """
+      askNumbers(RowQuestion(first, .texts(names))) { $0.requests.formUnion($1.filter { $0 > 0 }) }
+    case .idleLimits(let now, let limit):
+      let idle = """
+        SELECT k.name FROM limit_key k
+        WHERE k.running = 0 AND k.full_at <= ?1 AND k.due_at IS NULL AND k.set_limit IS NULL ORDER BY k.name LIMIT ?2
+        """
+      load("limit_key", "name IN (\(idle))", .integer(now.steady.nanoseconds), .integer(limit))
+    case .waiting(let lines, let limit):
+      // Those that other groups have locked are among them, so that a line counts as empty only if it is.
+      for line in lines {
+        var question = RowQuestion("SELECT id FROM request WHERE \(Self.waits("")) ORDER BY id LIMIT ?4", line)
+        question.parameters.append(.integer(limit))
+        askNumbers(question) { $0.requests.formUnion($1) }
+      }
     case .everything, .tenures, .flow, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .transfersOn,
       .unfinished,
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
@@ -305,5 +345,14 @@ extension RowKey {
   /// Whether the key names what is counted for namespaces.
   fileprivate var namesNamespaces: Bool {
     if case .lockedNamespace = self { true } else { self == .namespaces }
+  }
+}
+
+extension RowQuestion {
+  /// A question about the requests of a line, of which the first three parameters are.
+  fileprivate init(_ sql: String, _ line: KeyLine) {
+    self.init(
+      sql, .text(line.name), .integer(line.requirementClass.definition.rawValue),
+      .integer(line.requirementClass.priority.rawValue))
   }
 }

@@ -191,7 +191,8 @@ extension RowKey {
       .spread, .transfers, .openTransfersOn, .dependencies,
       .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions,
       .namespaces, .lockedNamespace, .allRunning, .host, .hostRow, .conditions,
-      .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit, .notifications:
+      .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit, .notifications, .limits,
+      .idleLimits, .waiting:
       false
     }
   }

@@ -25,14 +25,14 @@ struct RowsLocked: Error {}
 /// of their numbers.
 struct RowLock: Hashable, Comparable {
   enum Table: Int, CaseIterable {
-    case coordinator, identifier, request, pattern, namespace, host, identities, credentials, audit
+    case coordinator, identifier, request, pattern, namespace, limitKey, host, identities, credentials, audit
 
-    /// The table whose rows are locked one by one; `nil` for a lock that stands for all rows of a table, or of a
-    /// namespace.
+    /// The table whose rows are locked one by one; `nil` for a lock that stands for all rows of a table, of a namespace,
+    /// or of the key of a limit.
     var tableName: String? {
       switch self {
       case .coordinator, .identifier, .request, .pattern, .host: "\(self)"
-      case .namespace, .identities, .credentials, .audit: nil
+      case .namespace, .limitKey, .identities, .credentials, .audit: nil
       }
     }
 
@@ -42,7 +42,7 @@ struct RowLock: Hashable, Comparable {
   var table: Table
   var id: Int64
 
-  /// The number by which a namespace is locked: the FNV-1a hash of its prefix. Two namespaces with one number would
+  /// The number by which a namespace or a key is locked: the FNV-1a hash of its text. Two of them with one number would
   /// only wait for each other. The second bit keeps it away from other numbers that the database locks.
   static func number(of namespace: String) -> Int64 {
     let hash = namespace.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }

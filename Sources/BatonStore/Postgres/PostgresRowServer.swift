@@ -312,7 +312,7 @@ final class PostgresRowSource: RowSource {
   private func lock(_ table: RowLock.Table, _ ids: [Int64]) -> PostgresStatement {
     switch table {
     // These stand for all rows of their tables, also for rows that are inserted. No row could be locked for that.
-    case .namespace:
+    case .namespace, .limitKey:
       let text =
         "SELECT pg_advisory_xact_lock(n.number) FROM (SELECT number FROM unnest($1::bigint[]) AS number ORDER BY number) AS n"
       return PostgresStatement(text, [.integers(ids)])

@@ -346,6 +346,39 @@ enum PostgresSchema {
       "CREATE INDEX IF NOT EXISTS notification_since ON notification (since) WHERE failed_at IS NULL",
       "CREATE INDEX IF NOT EXISTS notification_failed ON notification (failed_at) WHERE failed_at IS NOT NULL",
     ],
+    // Limits by key. An earlier version would start launches beyond the limit, so it may not write any more.
+    [
+      "ALTER TABLE request ADD COLUMN IF NOT EXISTS waits_on text COLLATE \"C\"",
+      """
+      CREATE INDEX IF NOT EXISTS request_waits_on ON request (waits_on, definition, priority, id)
+        WHERE state = 0 AND eligible_at = 9223372036854775806
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS limit_key (
+        name text COLLATE "C" PRIMARY KEY,
+        running bigint NOT NULL DEFAULT 0 CHECK (running >= 0),
+        full_at bigint NOT NULL DEFAULT 0,
+        due_at bigint,
+        set_limit bigint CHECK (set_limit >= 1),
+        set_per bigint CHECK (set_per >= 1),
+        set_burst bigint CHECK (set_burst >= 1),
+        last_limit bigint CHECK (last_limit >= 1),
+        last_per bigint CHECK (last_per >= 1),
+        last_burst bigint CHECK (last_burst >= 1),
+        CHECK (set_limit IS NOT NULL OR set_per IS NULL),
+        CHECK ((set_per IS NULL) = (set_burst IS NULL))
+      ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "CREATE INDEX IF NOT EXISTS limit_key_due ON limit_key (due_at) WHERE due_at IS NOT NULL",
+      """
+      CREATE TABLE IF NOT EXISTS limit_line (
+        name text COLLATE "C" NOT NULL,
+        definition bigint NOT NULL,
+        priority bigint NOT NULL,
+        PRIMARY KEY (name, definition, priority)
+      ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

@@ -118,7 +118,11 @@ extension Verbs {
   }
 
   func cancel(_ requests: [Unfinished], _ order: CancelOrder, _ now: Moment) throws -> [Cancellation] {
-    try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { request in
+    try needLimits(
+      requests.filter { $0.state == .ready }.flatMap {
+        try knownDefinition($0.definition).definition.limitKeys(of: $0.identifier)
+      })
+    return try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { request in
       if request.isSpread { return try cancelShards(of: request, by: order.principal, at: now) }
       if request.state == .running { return [try stop(request, by: order.principal, at: now)] }
       return try cancelPending(request, order, at: now)
@@ -133,6 +137,9 @@ extension Verbs {
       request.readyAt == nil ? [.complete] : [.complete, .vainWait], of: request.id, launch: request.launches,
       isSampled: request.isSampled)
     try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: .cancelled)
+    if request.state == .ready {
+      try passTurn(of: request.identifier, try knownDefinition(request.definition).definition, at: now)
+    }
     if request.launches > 0 {
       _ = try release(request.identifierID, at: now)
     } else if !request.isShard {

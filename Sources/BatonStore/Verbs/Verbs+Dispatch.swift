@@ -131,15 +131,18 @@ extension Verbs {
     }
     let room = try room(for: claim.requirementClass.definition)
     var answer = ClaimAnswer(assignments: [], hasMore: false)
-    let (ready, transferRoom) = try ready(for: claim, on: host, &answer, at: now)
+    let (ready, transferRoom, isCutShort) = try ready(for: claim, on: host, room: room, &answer, at: now)
     let waits = WaitTexts(claim.history)
     answer.assignments = try zip(ready, claim.places).prefix(room).map { candidate, place in
       try start(candidate, on: host, claim.lease.incarnation, place, waits: waits, at: now)
     }
+    for assignment in answer.assignments {
+      answer.nextDue.join(try dueOfKeys(of: assignment.identifier, assignment.definition))
+    }
     let hasMadeShards = answer.assignments.contains(where: \.madeShards)
     answer.hasFitting = ready.count > min(room, claim.places.count)
     let mayPlaceMore = try answer.hasPlaced && transferRoom > 0 && hasReady(claim.requirementClass)
-    answer.hasFitting = answer.hasFitting || hasMadeShards || mayPlaceMore
+    answer.hasFitting = answer.hasFitting || hasMadeShards || mayPlaceMore || isCutShort
     // The files of others, or their identifiers or principals, may keep them from this host.
     answer.hasMore = try answer.hasFitting || hasReady(claim.requirementClass)
     return answer
@@ -161,29 +164,35 @@ extension Verbs {
   }
 
   /// The oldest ready requests of the class, one more than there are places. Requests whose date has not come are
-  /// scheduled again, and their times are joined into the answer. Shards without a lane wait for one again. Requests
-  /// that have not got their transfers get them here, as far as the host has room, and wait for them: one for each
+  /// scheduled again, and their times are joined into the answer. Shards without a lane wait for one again, and
+  /// requests whose keys have no room wait for these. Requests that have not got their transfers get them here, as far as the host has room, and wait for them: one for each
   /// place of the claim, so that hosts that claim together share them.
-  /// - Returns: the requests, and for how many more the host could carry out transfers.
+  /// - Parameter launches: how many launches its definition and its namespace permit.
+  /// - Returns: the requests, for how many more the host could carry out transfers, and whether there may be others
+  ///   that this claim had no time for.
   private func ready(
-    for claim: Claim, on host: Int64, _ answer: inout ClaimAnswer, at now: Moment
-  ) throws -> ([Candidate], room: Int) {
+    for claim: Claim, on host: Int64, room launches: Int, _ answer: inout ClaimAnswer, at now: Moment
+  ) throws -> ([Candidate], room: Int, isCutShort: Bool) {
     let definition = try knownDefinition(claim.requirementClass.definition)
     let hasTransfers = definition.definition.transfers != nil
     var room = hasTransfers ? try transferRoom(on: host, isOutOfRoom: claim.isOutOfRoom) : 0
     var share = min(room, claim.places.count)
-    for _ in 0..<Self.largestPutBack {
+    for _ in 0..<(held != nil && definition.definition.hasKeys ? Self.largestShared : Self.largestPutBack) {
       let found = try hasTransfers && share == 0 ? oldestWithFiles(claim, on: host) : oldestReady(claim, on: host)
       if try parkBeyondLanes(found) { continue }
       let early = found.filter { $0.isEarly(at: now) }
       for candidate in early { answer.nextDue.join(try putBack(candidate, at: now)) }
       if !early.isEmpty { continue }
+      if launches > 0 {
+        try needLimits(ofLoaded: .ready, definition.definition)
+        if try parkBeyondKeys(found, definition.definition, &answer.nextDue, at: now) { continue }
+      }
       let unplaced = hasTransfers ? found.filter { !$0.hasTransfers }.prefix(share) : []
-      if unplaced.isEmpty { return (found, room) }
+      if unplaced.isEmpty { return (found, room, false) }
       for one in unplaced { answer.nextDue.join(try placeTransfers(of: one, definition, on: host, at: now)) }
       (share, room, answer.hasPlaced) = (share - unplaced.count, room - unplaced.count, true)
     }
-    return ([], room)
+    return ([], room, definition.definition.hasKeys)
   }
 
   /// As `oldestReady`, without requests that have not got their transfers. It looks at the first ready requests of the
@@ -198,6 +207,8 @@ extension Verbs {
   /// The largest number of rounds in which one claim schedules requests again. It keeps a claim short after a step of
   /// the clock under a long queue, so that checkpoints do not have to wait. The next claim continues.
   private static let largestPutBack = 500
+  /// The same where the group has to load and lock every request and its keys.
+  private static let largestShared = 32
 
   private func oldestReady(_ claim: Claim, on host: Int64, limit: Int? = nil) throws -> [Candidate] {
     let (wanted, limit) = (claim.requirementClass, limit ?? claim.places.count + 1)

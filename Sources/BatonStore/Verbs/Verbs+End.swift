@@ -29,6 +29,8 @@ package struct EndingAnswer: Hashable, Sendable {
   package var madeShards = false
   /// Launches of other shards that have to stop because this one failed.
   package var stops: [ShardStop] = []
+  /// Whether requests wait for a key that has room now: the next promotion makes them ready.
+  package var makesRoom = false
   /// The answer to the checkpoint that came with the ending; `nil` if none did.
   package var checkpoint: CheckpointAnswer?
 
@@ -73,11 +75,16 @@ extension Verbs {
     if ending.outcome == .lost, countsAsLoss { try tellLoss(of: request, definition.definition, at: now) }
     try charge(request, pattern: definition.pattern, at: now)
     try noteEnd(of: request, definition.definition, at: now)
+    try needLimits(ofLoaded: .running, definition.definition)
+    let called = try noteKeys(of: request.identifier, end: definition.definition, at: now)
     if definition.definition.kind == .refresh { try noteResult(ending, of: request) }
     if case .skipsBatch = verdict {
       try skipBatch(of: request, under: definition, length: request.shardLength, at: now)
     }
-    return try settle(&request, ending, verdict, pattern: definition.pattern, at: now)
+    var answer = try settle(&request, ending, verdict, pattern: definition.pattern, at: now)
+    answer.nextDue.join(called)
+    answer.makesRoom = called != NextDue()
+    return answer
   }
 
   /// Writes the end of the launch into its row.

@@ -14,7 +14,10 @@ extension Verbs {
     case nil: break
     }
     if let obstacle = try obstacle(to: offer.host, new.identifier) { found.append(obstacle) }
-    if offer.host != nil { found += try limitsReached(new.definition).map { HostObstacle(host: nil, obstacle: $0) } }
+    if offer.host != nil {
+      let keys = try limitObstacles(for: new.identifier, new.definition.definition, at: now)
+      found += try (limitsReached(new.definition) + keys).map { HostObstacle(host: nil, obstacle: $0) }
+    }
     return found.isEmpty ? nil : .immediateRunIneligible(found)
   }
 

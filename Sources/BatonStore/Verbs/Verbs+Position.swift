@@ -9,7 +9,12 @@ extension Verbs {
     let (definition, priority) = (record.definition.rawValue, record.priority.rawValue)
     switch record.state {
     case .ready: return try prepare(.readyBefore).first(definition, priority, request.rawValue) { $0.int(0) }
-    case .scheduled: return try scheduledPosition(of: record)
+    case .scheduled:
+      // Those that wait for its key, also of other classes.
+      if case .key(let limit) = record.waitsBecause?.detail {
+        return limit.position.map { $0 - 1 } ?? Self.countLimit + 1
+      }
+      return try scheduledPosition(of: record)
     case .running, .succeeded, .failed, .cancelled: return nil
     }
   }

@@ -11,6 +11,7 @@ extension Verbs {
         .refused, "\(request.name) \(state.predicate), so it takes no other priority: only what waits has a turn.")
     }
     if request.isSpread { try need(.allShards(id)) }
+    try moveLines(of: request, to: priority)
     try prepare(.setPriority).run(priority.rawValue, id.rawValue)
     guard let record = try self.request(id) else {
       throw StoreError(.corrupt, "\(request.name) is not there any more.")

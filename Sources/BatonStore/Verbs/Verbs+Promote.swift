@@ -71,6 +71,9 @@ extension Verbs {
         }
       }
     }
+    for (requirementClass, count) in try callWaiting(at: now) {
+      promotion.classes[requirementClass, default: 0] += count
+    }
     promotion.nextDue = try nextDue()
     return promotion
   }
@@ -99,7 +102,10 @@ extension Verbs {
   func nextDue() throws -> NextDue {
     let steady = try prepare(.nextEligible).first { $0.time(0) }
     let date = try prepare(.nextDate).first { $0.time(0) }
-    return NextDue(steady: steady == .distantFuture ? nil : steady, date: date == .distantFuture ? nil : date)
+    var due = NextDue(
+      steady: steady.map { $0 >= .heldByKey } == true ? nil : steady, date: date == .distantFuture ? nil : date)
+    due.join(NextDue(steady: try nextDueOfLimits()))
+    return due
   }
 
   static func waiting(_ row: Columns) -> WaitingRequest {

@@ -81,6 +81,8 @@ extension Verbs {
   func prune(_ found: Prunable, _ limits: RetentionLimits, at now: Moment) throws -> Bool {
     try demandStewardship()
     let step = max(1, limits.step)
+    var found = found
+    if try pruneLimits(limit: step, at: now) { found.isFull = true }
     try delete(found.requests)
     let submissions = try deleteSubmissions(before: now.steady + (.zero - limits.submissionsFor), limit: step)
     return found.isFull || submissions == step

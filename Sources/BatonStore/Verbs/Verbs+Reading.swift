@@ -73,6 +73,8 @@ package struct RequestRecord: Hashable, Sendable {
   package var flow: RequestID?
   /// The requests of its flow that it waits for, or has waited for.
   package var waitsFor: [AwaitedRequest] = []
+  /// What keeps the request in a line for a key; `nil` if it is in none.
+  var heldBy: KeyWait?
   /// Set while the request runs on a host whose connection is lost, as far as the coordinator knows it.
   package var hostAway: HostAway?
 
@@ -271,6 +273,7 @@ extension Verbs {
     record.repeats = definition.repeats
     if record.flow != nil { try addAwaited(to: &record) }
     if record.isSpread { try addShards(to: &record, countsShards: definition.spread?.shards != nil) }
+    try addLimit(to: &record, definition)
     return record
   }
 
@@ -308,6 +311,12 @@ extension Verbs {
     record.scheduledAt = row.optionalTime(40)
     record.isBackfill = BackfillMark(code: row.int(41)) == .isPart
     record.flow = row.optionalInt64(46).map(RequestID.init)
+    if record.state == .scheduled, row.time(8) == .heldByKey, let name = row.optionalText(47) {
+      record.heldBy = KeyWait(
+        key: LimitKey(name: name), row: record.id,
+        requirementClass: RequirementClass(definition: record.definition, priority: record.priority))
+      (record.eligibleAt, record.waitsBecause) = (.distantFuture, nil)
+    }
     return record
   }
 
@@ -338,7 +347,8 @@ extension Query {
       CASE WHEN r.files_on IS NOT NULL AND r.cause = 2
         THEN (SELECT t.last_at FROM transfer_place t WHERE t.request = r.id) END,
       CASE WHEN r.files_on > 0 THEN (SELECT o.name FROM host o WHERE o.id = r.files_on) END,
-      r.scheduled_at, r.backfill, i.paused_at, i.paused_by, i.paused_because, i.backfill, r.flow
+      r.scheduled_at, r.backfill, i.paused_at, i.paused_by, i.paused_because, i.backfill, r.flow,
+      r.waits_on
 
     """
   }

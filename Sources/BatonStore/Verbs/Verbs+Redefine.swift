@@ -19,6 +19,7 @@ extension Verbs {
     try reschedule(
       request, from: try knownDefinition(request.requirementClass.definition).definition,
       to: try knownDefinition(definition).definition, at: now)
+    try callRows(of: request, pattern: try knownDefinition(definition).pattern, at: now)
     try setPatience(
       of: request, from: try knownDefinition(request.requirementClass.definition).definition,
       to: try knownDefinition(definition).definition, at: now)

@@ -111,11 +111,13 @@ extension Verbs {
     record.state = summary.running > 0 ? .running : summary.ready > 0 ? .ready : .scheduled
     // Those of the row are of shard 0 only.
     (record.waitsBecause, record.lastOutcome, record.reason) = (nil, nil, nil)
+    record.heldBy = nil
     guard record.state == .scheduled else { return }
     // All open shards back off, or wait for a lane that those have.
-    let next = try prepare(.nextShard).first(id, Timestamp.distantFuture) { $0.optionalTime(0) } ?? nil
+    let next = try prepare(.nextShard).first(id, Timestamp.heldByKey) { $0.optionalTime(0) } ?? nil
     record.eligibleAt = next ?? record.eligibleAt
     record.waitsBecause = next.map { .backingOff(until: $0) }
+    record.heldBy = next == nil ? try heldShard(of: id) : nil
   }
 }
 

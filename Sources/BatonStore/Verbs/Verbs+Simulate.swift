@@ -13,6 +13,12 @@ extension Verbs {
         .refused,
         "\(request.identifier) (request \(request.number)) cannot be launched: \(missing); see 'baton transfers'.")
     }
+    let definition = try knownDefinition(request.definition).definition
+    if let obstacle = try limitObstacles(for: request.identifier, definition, at: now).first {
+      throw StoreError(
+        .refused,
+        "\(request.identifier) (request \(request.number)) cannot be launched: \(obstacle.text).")
+    }
     if request.state == .scheduled { try makeReady(request, at: now) }
     try note(.simulatedLaunch, detail: offer.lease.host.rawValue, of: id.rawValue, at: now)
     return try start(

@@ -30,6 +30,7 @@ extension Verbs {
     // Of a request that was divided before, `spreadOut` counts the shards.
     if candidate.shard == nil { try count(pattern: definition.pattern, from: .ready, to: .running) }
     try noteStart(of: definition.definition)
+    try noteKeys(of: candidate.identifier, start: definition.definition, at: now)
     if number == 1, candidate.head == nil {
       try noteFirstLaunch(of: candidate, definition.definition, place, at: now)
     }

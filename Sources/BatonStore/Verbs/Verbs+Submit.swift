@@ -83,7 +83,13 @@ package enum SubmissionAnswer: Hashable, Sendable {
 
 extension Verbs {
   package func submit(_ offers: [SubmissionOffer], at now: Moment) throws -> [SubmissionAnswer] {
-    try offers.map { try submit($0, at: now) }
+    if held != nil {
+      try needLimits(
+        offers.filter { $0.host != nil }.flatMap {
+          try frozen($0.definition)?.definition.limitKeys(of: $0.submission.identifier) ?? []
+        })
+    }
+    return try offers.map { try submit($0, at: now) }
   }
 
   /// Answers one submission. The order of the checks matters: a known id is answered before anything else.
@@ -118,12 +124,14 @@ extension Verbs {
     var assignment: Assignment?
     if receipt.state == .ready, let place = offer.host, let host = try holder(place.lease),
       try !isEvicted(new.identifier, from: host), try wordAgainst(launchesOn: host) == nil,
-      new.definition.definition.transfers == nil, try room(for: new.definition.id) > 0
+      new.definition.definition.transfers == nil, try room(for: new.definition.id) > 0,
+      try keysPermit(new.identifier, new.definition, at: now)
     {
       assignment = try start(
         candidate(new, enqueued), on: host, place.lease.incarnation, place.place, waits: WaitTexts(offer.history),
         at: now)
       receipt.state = .running
+      receipt.due.join(try dueOfKeys(of: new.identifier, new.definition.id))
     }
     try remember(offer.submission, receipt, of: enqueued.identifierID, requirementClass, at: now)
     return .accepted(receipt, class: requirementClass, launch: assignment, isRepeat: false)

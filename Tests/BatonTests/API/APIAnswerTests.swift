@@ -29,7 +29,7 @@ import Testing
       (["hosts", "alpha"], "/v1/hosts/alpha", nil), (["queue"], "/v1/queue", nil),
       (["status"], "/v1/overview", nil), (["coordinators"], "/v1/coordinators", "coordinators"),
       (["namespaces"], "/v1/namespaces", "namespaces"), (["transfers"], "/v1/transfers", "transfers"),
-      (["notifications"], "/v1/notifications", "notifications"),
+      (["notifications"], "/v1/notifications", "notifications"), (["limits"], "/v1/limits", "limits"),
       (["definitions"], "/v1/definitions", "definitions"), (["audit"], "/v1/audit", "rows"),
     ]
     for pair in pairs {
@@ -54,6 +54,12 @@ import Testing
     state.notifications.waiting = [report]
     (report.nextAt, report.failedAt) = (nil, now.nanoseconds)
     state.notifications.failed = [report]
+    state.limits = [
+      LimitRecord(key: LimitKey(.concurrency, "customer/acme"), setting: .concurrency(2), running: 2, waiting: 7),
+      LimitRecord(
+        key: LimitKey(.rate, "api/example"), last: .rate(StartRate(limit: 100, per: .seconds(60), burst: 20)),
+        nextAt: now),
+    ]
     var definition = Definition(pattern: IdentifierPattern(trusted: "com.example.report"), kind: .processing)
     definition.title = "Report"
     state.reports = [DefinitionReport(definition: definition, appliedAt: now)]

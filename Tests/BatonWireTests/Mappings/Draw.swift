@@ -266,6 +266,13 @@ extension Draw {
     if definition.repeatEvery == nil, definition.schedule == nil, definition.strategy != .fail {
       definition.after = maybe { [Dependency(JobReference(next)!, on: $0.one(of: Dependency.End.allCases))] }
     }
+    let key = KeyTemplate(definition.pattern.isWildcard ? "key/${wildcard}" : "key")
+    definition.concurrency = maybe { ConcurrencyLimit(key: key, limit: $0.number(1...100_000)) }
+    definition.rate = maybe { draw in
+      let limit = draw.number(1...1_000_000)
+      let per = Duration.milliseconds(draw.number(1_000...86_400_000))
+      return RateLimitByKey(key: key, rule: StartRate(limit: limit, per: per, burst: draw.number(1...limit)))
+    }
     definition.work = maybe { $0.work() }
     return definition
   }

@@ -61,7 +61,7 @@ package struct StoreConformance {
     + receipts
     + workers
     + identities + operators + spreading + shardReasons + spreadRules + histories + namespaces + transfers
-    + notifications
+    + notifications + limitsByKey
 }
 
 /// Throws a violation unless both values are equal.

@@ -48,6 +48,8 @@ package struct Schedule: Sendable {
 
   /// The flows that clients submit.
   var flows: [FlowSubmission] = []
+  /// When people set the limit of the key that the limited jobs share.
+  var limitChanges: [LimitChange] = []
   /// When the store is set back, and to what it was how long before; `nil` if it is not. This is the last fault, and
   /// nothing but promise P12 is checked afterwards.
   var setBack: (at: Duration, by: Duration)?
@@ -100,6 +102,8 @@ extension Schedule {
     addFlow(&members)
     var words = Draw(seed: seed, stream: 9_600)
     addWordsOfSchedules(&words)
+    var limited = Draw(seed: seed, stream: 9_500)
+    addLimits(&limited)
     faults.sort { $0.at < $1.at }
     var fate = Draw(seed: seed, stream: 9_000)
     if coordinators > 1, fate.chance(10) {

@@ -29,6 +29,7 @@ package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
     case completion = "a request whose last checkpoint landed completes at once"
     case repeatedLaunch = "a worker starts no launch twice"
     case capacity = "slots, GPUs and maxRunning are never exceeded"
+    case limit = "limits by key are never exceeded, and count what runs"
     case retention = "P7: an ended request is kept for its time, also if wall clocks are wrong"
     case late = "nothing comes too late: what is due starts, and what waits for nothing is told so"
     case explain = "explain and the dispatcher agree"

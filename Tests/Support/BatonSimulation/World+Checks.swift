@@ -55,7 +55,9 @@ extension World {
     let (moment, time) = (coordinator.now().moment, coordinator.time())
     for record in unfinished {
       let isLate: Bool
-      if record.state == .scheduled, let reason = record.onWallClock(at: moment).waitsBecause {
+      if record.state == .scheduled, case .key = record.waitsBecause?.detail {
+        isLate = isKeptInVain(record, unfinished, at: moment.steady)
+      } else if record.state == .scheduled, let reason = record.onWallClock(at: moment).waitsBecause {
         let hasCome = reason.clearsAt.map { $0 <= moment.date } ?? false
         isLate =
           hasCome || journal.isDue(record, at: time) && (record.launches > 0 || !live.contains(record.identifier))
@@ -142,6 +144,7 @@ extension World {
     try checkWords(about: assignment, on: lease.host, by: machine)
     try checkChain(assignment)
     try checkFlow(assignment)
+    try checkLimits(assignment)
     if !isCalm, draw.chance(3) { cancelAtOnce(assignment.identifier) }
   }
 

@@ -30,6 +30,7 @@ extension World {
     for client in clients { client.start() }
     flows = schedule.flows.enumerated().map { SimulatedFlow(self, $1, number: $0) }
     for flow in flows { flow.start() }
+    planLimitChanges()
     for fault in schedule.faults { after(fault.at, for: .world) { try self.perform(fault) } }
     if let setBack = schedule.setBack {
       planSetBack(at: setBack.at, by: setBack.by)

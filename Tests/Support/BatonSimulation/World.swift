@@ -57,6 +57,12 @@ final class World {
   var lateSince: [RequestID: Instant] = [:]
   /// Since when the coordinator has regarded each host as away although its worker is healthy.
   var awaySince: [HostName: Instant] = [:]
+  /// When a person has set the limit of a key last.
+  var limitSetAt: Instant?
+  /// When a job with a key has started last.
+  var keyTakenAt: Instant?
+  /// When launches with a rate have started, on the steady clock, in order.
+  var ratedStarts: [Timestamp] = []
   /// What is checked since the store was set back; `nil` if it was not.
   var aftermath: Aftermath?
   /// The processes of workers whose deaths their supervisors have reported.
