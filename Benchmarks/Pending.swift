@@ -44,7 +44,8 @@ enum Pending {
   }
 }
 
-/// The data folder of a coordinator with pending requests that wait for a GPU, which no host has, or for other requests.
+/// The data folder of a coordinator with pending requests that wait for a GPU, which no host has, or for other
+/// requests.
 struct Backlog {
   let count: Int
   let data = Files.temporary()
@@ -64,7 +65,8 @@ struct Backlog {
     if inFlows {
       let members = zip(["blocked", "left", "right", "report"], [0, 2, 3, 4].map { applied[$0].id })
       try await Self.submitFlows(count / 4, of: Array(members), to: store, at: now)
-      return try await store.close()
+      try await store.close()
+      return
     }
     for first in stride(from: 0, to: count, by: 1000) {
       let offers = (first..<min(first + 1000, count)).map { Self.offer("blocked.\($0)", applied[0].id) }

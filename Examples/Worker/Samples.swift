@@ -90,7 +90,25 @@ func registerIndex(_ worker: Worker, documents: [String]) {
   }
 }
 
+/// A handler that gives a result, and one that comes after it in a flow and reads it.
+func registerImport(_ worker: Worker, files: [String]) {
+  worker.register("com.example.import") { task in
+    for try await batch in task.batches(of: files, size: 10) { try await load(batch) }
+    try task.setResult(Imported(files: files.count, folder: "/data/import"))
+  }
+  worker.register("com.example.report") { task in
+    let imported = try task.inputs.first?.result(as: Imported.self)
+    task.update(subtitle: imported.map { "\($0.files) files" })
+  }
+}
+
+struct Imported: Codable {
+  var files: Int
+  var folder: String
+}
+
 private func load(_ path: String) async throws {}
+private func load(_ files: ArraySlice<String>) async throws {}
 private func index(_ documents: ArraySlice<String>) async throws {}
 private func ask(_ url: String, headers: [String: String]) async throws {}
 

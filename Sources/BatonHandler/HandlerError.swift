@@ -21,6 +21,8 @@ public struct HandlerError: Error, Sendable, CustomStringConvertible {
     public static let noPayload = Code("noPayload")
     /// The handler added a transfer that no host could carry out; the message says why.
     public static let badTransfer = Code("badTransfer")
+    /// The handler gave a result that is no JSON, or has more than 64 KiB; the message says which.
+    public static let badResult = Code("badResult")
     /// What `JobTask.submit` asked for was refused, and nothing was submitted; `refusal` and the message say why. The
     /// launch goes on.
     public static let submissionRefused = Code("submissionRefused")

@@ -71,7 +71,9 @@ public struct JobTask: Sendable {
   package let runtime: any LaunchRuntime
   /// How transfers of the request have ended.
   let assignedTransfers: [TransferEvent]
+  let assignedInputs: [RequestInput]
   let added = AddedTransfers()
+  let given = GivenResult()
 
   /// - Parameter gpus: the GPUs that the launch holds, by the ids that their drivers use.
   package init(
@@ -84,7 +86,7 @@ public struct JobTask: Sendable {
     wildcard = definition.pattern.wildcardValue(in: assignment.identifier)
     principal = assignment.principal
     payload = assignment.payload
-    assignedTransfers = assignment.transfers
+    (assignedTransfers, assignedInputs) = (assignment.transfers, assignment.inputs)
     scheduledTime = assignment.scheduledAt
     self.gpus = gpus
     shard = assignment.shard.map { JobShard(index: $0.index, count: definition.spread?.shards ?? 1) }

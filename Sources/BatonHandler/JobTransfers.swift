@@ -129,18 +129,24 @@ final class AddedTransfers: Sendable {
 }
 
 extension JobTask {
-  /// Saves a checkpoint, with the transfers that were added since the one before.
+  /// Saves a checkpoint, with the transfers that were added and the result that was given since the one before.
   package func commit(_ commit: Commit) async throws {
     var commit = commit
-    commit.transfers = added.all
+    (commit.transfers, commit.result) = (added.all, given.result)
     try await runtime.commit(commit)
     added.remove(commit.transfers.count)
+    if let result = commit.result { given.remove(result) }
   }
 
-  /// Stores the transfers that no checkpoint has stored. The worker calls it when the handler has returned.
+  /// Stores the transfers and the result that no checkpoint has stored. The worker calls it when the handler has
+  /// returned.
   package func commitAdded() async throws {
-    if added.all.isEmpty { return }
     let last = runtime.progress
-    try await commit(Commit(cursor: last.cursor, completedUnits: last.completedUnits, totalUnits: last.totalUnits))
+    if added.all.isEmpty, given.result == nil { return }
+    // A result alone is no work, and does not count as a batch.
+    try await commit(
+      Commit(
+        cursor: last.cursor, completedUnits: last.completedUnits, totalUnits: last.totalUnits,
+        isEndOnly: added.all.isEmpty))
   }
 }

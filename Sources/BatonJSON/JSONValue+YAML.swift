@@ -12,7 +12,7 @@ extension JSONValue {
     case .array(let values): values.flatMap(\.names)
     case .object(let members):
       Self.naming.lazy.compactMap { key in members.first { $0.key == key }?.value.name }.first.map { [$0] } ?? []
-    case .null, .bool, .integer, .string: []
+    case .null, .bool, .integer, .string, .verbatim: []
     }
   }
 
@@ -20,14 +20,14 @@ extension JSONValue {
     switch self {
     case .string(let text): text.onOneLine
     case .integer(let number): String(number)
-    case .null, .bool, .array, .object: nil
+    case .null, .bool, .array, .object, .verbatim: nil
     }
   }
 
   /// The value as a YAML document of several lines. Text is quoted unless every reader takes it for text.
   package var yaml: String {
     switch self {
-    case .null, .bool, .integer, .string: scalar + "\n"
+    case .null, .bool, .integer, .string, .verbatim: scalar + "\n"
     case .array(let values): values.isEmpty ? "[]\n" : lines.joined(separator: "\n") + "\n"
     case .object(let members): members.isEmpty ? "{}\n" : lines.joined(separator: "\n") + "\n"
     }
@@ -37,7 +37,7 @@ extension JSONValue {
     switch self {
     case .array(let values): !values.isEmpty
     case .object(let members): !members.isEmpty
-    case .null, .bool, .integer, .string: false
+    case .null, .bool, .integer, .string, .verbatim: false
     }
   }
 
@@ -47,6 +47,7 @@ extension JSONValue {
     case .bool(let isTrue): isTrue ? "true" : "false"
     case .integer(let number): String(number)
     case .string(let text): text.isPlainYAML ? text : compact
+    case .verbatim: compact
     case .array: "[]"
     case .object: "{}"
     }
@@ -55,7 +56,7 @@ extension JSONValue {
   /// The lines of an array or an object that is not empty.
   private var lines: [String] {
     switch self {
-    case .null, .bool, .integer, .string: [scalar]
+    case .null, .bool, .integer, .string, .verbatim: [scalar]
     case .array(let values):
       values.flatMap { value in
         guard value.isNested else { return ["- " + value.scalar] }

@@ -9,6 +9,8 @@ package indirect enum JSONValue: Hashable, Sendable {
   case string(String)
   case array([JSONValue])
   case object([Member])
+  /// A value of JSON as its author has written it: valid JSON in UTF-8.
+  case verbatim(String)
 
   package struct Member: Hashable, Sendable {
     package var key: String
@@ -43,6 +45,7 @@ package indirect enum JSONValue: Hashable, Sendable {
     case .bool(let isTrue): text += isTrue ? "true" : "false"
     case .integer(let number): text += String(number)
     case .string(let string): text += string.jsonQuoted
+    case .verbatim(let json): text += json.printableJSON
     case .array(let values):
       Self.write(values, "[", "]", to: &text, indentation) { value, text, indentation in
         value.write(to: &text, indentation: indentation)
@@ -94,6 +97,20 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral,
 }
 
 extension String {
+  /// JSON that cannot send commands to a terminal. Outside of its strings valid JSON has no characters that are not
+  /// printable but white space, and in its strings an escape means the same.
+  fileprivate var printableJSON: String {
+    var printable = ""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n", "\r", "\t": printable += " "
+      case _ where !scalar.isPrintable: printable += scalar.jsonEscape
+      default: printable.unicodeScalars.append(scalar)
+      }
+    }
+    return printable
+  }
+
   /// The text as a JSON string (RFC 8259). Characters that are not printable are escaped too, so that JSON on a
   /// terminal cannot send commands to it.
   fileprivate var jsonQuoted: String {

@@ -32,7 +32,8 @@ enum Declarations {
     checkKeys(of: &readings, places)
   }
 
-  /// Warns of definitions that name the same key with different limits: each limit is for the definition's own requests.
+  /// Warns of definitions that name the same key with different limits: each limit is for the definition's own
+  /// requests.
   private static func checkKeys(of readings: inout [SourceReading], _ places: [IdentifierPattern: Place]) {
     var first: [LimitKey: (setting: LimitSetting, pattern: IdentifierPattern)] = [:]
     for definition in readings.flatMap(\.definitions).map(\.definition) {

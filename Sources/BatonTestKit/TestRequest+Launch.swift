@@ -105,6 +105,7 @@ extension TestRequest {
         traceID: TraceID(bytes: [UInt8](repeating: 0, count: 16))!,
         spanID: SpanID(bytes: [UInt8](repeating: 0, count: 8))!, isSampled: false),
       startedAt: Timestamp(nanoseconds: 0))
+    assignment.inputs = settings.inputs.map(RequestInput.init)
     assignment.shard = settings.shard.map { Shard(index: $0.index, first: Int64($0.index)) }
     return assignment
   }
@@ -118,6 +119,7 @@ extension TestRequest {
       state.launches.append(end.launch)
       (state.progress, state.pace) = (end.worker.progress, end.worker.store.pace)
       state.submissions = end.worker.store.submissions
+      state.result = end.worker.store.result ?? state.result
       let verdict = state.ledger.end(
         end.launch.stored, committedBatches: end.launch.checkpoints.count, reachedEnd: false,
         retry: definition.retry)

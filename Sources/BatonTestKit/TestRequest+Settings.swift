@@ -15,6 +15,7 @@ struct Settings: Sendable {
   var transfers: [String]
   var server: TestServer?
   var maySubmit: [String]
+  var inputs: [JobInput]
   var retries: Int
   var batchDuration: Duration
 
@@ -56,6 +57,15 @@ struct Settings: Sendable {
     if let problem = definedTransfers.all.lazy.compactMap(\.problems.first).first {
       throw refusal("a transfer is not valid: \(problem)")
     }
+    for input in inputs {
+      for json in [input.resultBytes].compactMap(\.self) + input.shardResults.values {
+        do throws(JobResultProblem) {
+          _ = try JobResult(json)
+        } catch {
+          throw refusal("\(input.identifier) gave \(error)")
+        }
+      }
+    }
     let submitted = maySubmit.compactMap { IdentifierPattern($0) }
     guard submitted.count == maySubmit.count else {
       throw refusal("'maySubmit' has identifiers, each of which may end with '.*'")
@@ -78,4 +88,20 @@ struct Settings: Sendable {
   }
 
   private func refusal(_ message: String) -> TestKitError { TestKitError(.invalidRequest, message) }
+}
+
+extension RequestInput {
+  init(_ input: JobInput) {
+    let state: RequestState =
+      switch input.end {
+      case .succeeded: .succeeded
+      case .failed: .failed
+      case .cancelled: .cancelled
+      }
+    self.init(
+      input.identifier, number: input.request, state: state, result: input.resultBytes.map(JobResult.init(trusted:)),
+      shards: input.shardResults.sorted { $0.key < $1.key }.map { shard, json in
+        ShardResult(shard: shard, result: JobResult(trusted: json))
+      }, isCut: input.isCut)
+  }
 }

@@ -2,6 +2,12 @@ public import BatonHandler
 public import BatonModel
 import Synchronization
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A request under test. It runs a handler as a worker does: one launch after the other, each from the last checkpoint
 /// of the launches before it.
 ///
@@ -53,6 +59,8 @@ public final class TestRequest: Sendable {
   ///     each file has the name that it has in its URL.
   ///   - server: what becomes of these transfers, and of those that the handler adds.
   ///   - maySubmit: the identifiers that `task.submit` may submit, as in the definition.
+  ///   - inputs: how the requests that this one waited for have ended, for `task.inputs`. Each result has at most
+  ///     64 KiB of JSON.
   ///   - retries: how often `complete` launches the request again after a failure. The default is 0, so that the test
   ///     sees the first failure; a definition has 3 by default.
   ///   - batchDuration: how far each commit moves the clock, before the checkpoint is saved. With this time a test can
@@ -62,13 +70,13 @@ public final class TestRequest: Sendable {
     _ identifier: String, declaredAs pattern: String? = nil, kind: JobKind = .processing, payload: TestPayload? = nil,
     principal: String = "test", budget: Duration? = nil, closingWindow: Duration? = nil, stallAfter: Duration? = nil,
     shard: JobShard? = nil, transfers: [String] = [], server: TestServer? = nil, maySubmit: [String] = [],
-    retries: Int = 0,
+    inputs: [JobInput] = [], retries: Int = 0,
     batchDuration: Duration = .zero, clock: ManualClock = ManualClock()
   ) {
     settings = Settings(
       identifier: identifier, pattern: pattern ?? identifier, kind: kind, payload: payload, principal: principal,
       budget: budget, closingWindow: closingWindow, stallAfter: stallAfter, shard: shard, transfers: transfers,
-      server: server, maySubmit: maySubmit,
+      server: server, maySubmit: maySubmit, inputs: inputs,
       retries: retries, batchDuration: batchDuration)
     self.clock = clock
     state = Mutex(State(transfers: settings.definedTransfers))
@@ -87,6 +95,7 @@ public final class TestRequest: Sendable {
     var progress = Progress()
     var pace = Pace()
     var submissions = TestSubmissions()
+    var result: JobResult?
     var ledger = Ledger()
     var completion: Completion?
     var running: LaunchUnderTest?
@@ -119,6 +128,14 @@ public final class TestRequest: Sendable {
 
   /// The payload that the handler gets; `nil` if the request has none, or if it cannot be encoded.
   public var payload: [UInt8]? { try? settings.payload?.bytes.get() }
+
+  /// Decodes the result of the request (`JobTask.setResult(_:)`).
+  /// - Returns: `nil` if the request has not succeeded, or has given none.
+  /// - Throws: `DecodingError` if the result does not fit the type.
+  public func result<Value: Decodable>(as type: Value.Type) throws -> Value? {
+    let result = state.withLock { $0.completion == .succeeded ? $0.result : nil }
+    return try result.map { try JSONDecoder().decode(type, from: Data($0.json)) }
+  }
 
   /// The number of batches that were repeated.
   ///

@@ -14,6 +14,8 @@ struct TestStore: Sendable {
   private(set) var updates: [TestUpdate] = []
   /// The transfers that the saved checkpoints have added.
   private(set) var addedTransfers: [Transfer] = []
+  /// The last result that the saved checkpoints have.
+  private(set) var result: JobResult?
   /// What the launches of the request have submitted.
   private(set) var submissions: TestSubmissions
   /// Whether the next checkpoint is refused. It becomes `false` when a checkpoint has been refused.
@@ -40,8 +42,10 @@ struct TestStore: Sendable {
         refusesNext = false
         return .refuse(launch, "the test refuses this checkpoint")
       }
-      checkpoints.append(taken(checkpoint, at: now))
+      // A checkpoint that only has a result ends no batch.
+      if !checkpoint.isEndOnly { checkpoints.append(taken(checkpoint, at: now)) }
       addedTransfers += checkpoint.transfers
+      result = checkpoint.result ?? result
       pace.add(now - savedAt)
       (progressAt, savedAt) = (now, now)
       return .committed(launch, batch: checkpoint.batch)

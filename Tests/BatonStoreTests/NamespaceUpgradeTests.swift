@@ -84,12 +84,12 @@ import Testing
             ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
             DROP TABLE notification; DROP INDEX request_tell_at; ALTER TABLE request DROP COLUMN notified;
             ALTER TABLE request DROP COLUMN tell_at;
-            DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
+            DROP TABLE result; DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
             ALTER TABLE request DROP COLUMN waits_for; ALTER TABLE request DROP COLUMN is_awaited;
             DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
             DELETE FROM grdb_migrations WHERE identifier IN (
               '18 namespaces', '19 transfers', '20 what follows a failure', '21 flows', '22 paused schedules',
-              '23 notifications', '24 limits by key')
+              '23 notifications', '24 limits by key', '25 results')
             """)
         let schema = try String.fetchAll(
           db,
@@ -124,10 +124,10 @@ import Testing
       DROP TABLE transfer; DROP TABLE transfer_place; ALTER TABLE request DROP COLUMN files_on;
       ALTER TABLE request DROP COLUMN barren_failures; ALTER TABLE request DROP COLUMN followed;
       DROP TABLE notification; ALTER TABLE request DROP COLUMN notified; ALTER TABLE request DROP COLUMN tell_at;
-      DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
+      DROP TABLE result; DROP TABLE dependency; DROP INDEX request_flow; ALTER TABLE request DROP COLUMN flow;
       ALTER TABLE request DROP COLUMN waits_for; ALTER TABLE request DROP COLUMN is_awaited;
       DROP TABLE namespace_share; ALTER TABLE coordinator DROP COLUMN namespaces;
-      UPDATE baton_schema SET version = \(PostgresSchema.version - 7)
+      UPDATE baton_schema SET version = \(PostgresSchema.version - 8)
       """)
     let upgraded = try TestDatabase.open(address, storeLimits: Self.limits)
     try await goesOn(upgraded, id, launches)

@@ -11,7 +11,7 @@ import Testing
     .share, .setShare, .definition, .leaseHolder, .oldestReady, .headOfClass, .readyRequest, .startRequest,
     .insertLaunch,
     .noteFirstLaunch, .due, .dueDates, .nextEligible, .nextDate, .anyReady, .waitingRequestByID, .standing, .firstBatch,
-    .setProgress, .resetLosses,
+    .setProgress, .resetLosses, .keepResult, .resultOf,
     .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
     .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .openLaunchOn, .lastOutput, .setOutput, .trimOutput,
     .output, .hostRow, .leaseOwner, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,

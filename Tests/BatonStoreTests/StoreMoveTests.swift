@@ -88,6 +88,7 @@ import Testing
       size) SELECT max(id), 2, 3, 2, 1, 1, 4, 1, 0, 10, 20, 5 FROM request;
     INSERT INTO dependency (request, awaited, ending, state, trace_id, span_id)
       SELECT max(id), 1, 2, 1, zeroblob(16), zeroblob(8) FROM request;
+    INSERT INTO result (request, head, shard, bytes) SELECT max(id), 1, 65535, zeroblob(65536) FROM request;
     INSERT INTO notification (subject, position, receiver, id, content, at, since, next_at)
       SELECT max(id), 1, 'ops', 'é-1-1', '{"é": 1}', 1, -5, 9223372036854775807 FROM request;
     INSERT INTO joining (request, position) SELECT max(id), 1 FROM request;

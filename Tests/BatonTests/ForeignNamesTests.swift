@@ -72,7 +72,9 @@ import Testing
       let (calls, error) = await Self.reached("com.mine.*", scopes: scopes, call)
       #expect(calls.isEmpty && error is OperatorError, "\(name): \(calls) \(error as Any)")
     }
-    let own = ["drain", "pause", "simulateConditions", "cancelTransfer", "simulateTransfer", "testReceiver"]
+    let own = [
+      "drain", "pause", "simulateConditions", "cancelTransfer", "simulateTransfer", "testReceiver", "setLimit",
+    ]
     for (name, call) in Self.calls where !own.contains(name) {
       #expect(
         await !Self.reached("com.other.*", scopes: [.operate, .define], call).calls.isEmpty, "the control: \(name)")

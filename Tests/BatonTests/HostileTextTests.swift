@@ -30,6 +30,7 @@ import Testing
       $0.principal = hostile
       $0.host = HostName(hostile)
       $0.payload = Array("\"\(hostile)\"".utf8)
+      $0.result = JobResult(trusted: Array("{\"\(hostile)\": \"\(hostile)\"}".utf8))
       $0.launches = 2
       $0.startedAt = now + .seconds(-60)
       $0.endedAt = state.isEnded ? now : nil

@@ -36,7 +36,8 @@ struct KeyLimitTests {
     }
     let all = starts.withLock { $0 }
     #expect(all.count == 3 && all[1] - all[0] >= .seconds(9) && all[2] - all[1] >= .seconds(9), "\(all)")
-    // If the clock of the rate were not looked at, each would wait a minute for the next look at those that were called.
+    // If the clock of the rate were not looked at, each would wait a minute for the next look at those that were
+    // called.
     #expect(all[2] - all[0] < .seconds(100), "\(all)")
   }
 

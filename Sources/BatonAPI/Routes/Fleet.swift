@@ -62,9 +62,8 @@ extension Route {
     guard beginning.utf8.count <= LimitKey.maximumBytes else {
       throw HTTPFailure.invalid("'beginning' has more than \(LimitKey.maximumBytes) bytes")
     }
-    let after = try query.text("after").map { text throws(HTTPFailure) in
-      try key(text, try query.text("kind") ?? LimitKind.concurrency.rawValue)
-    }
+    let kind = try self.kind(try query.text("kind") ?? LimitKind.concurrency.rawValue)
+    let after = try query.text("after").map { text throws(HTTPFailure) in try key(text, kind) }
     let limit = try query.number("limit", in: Page.limits) ?? 100
     let found = try await call.run { try await $0.limits(beginningWith: beginning, after: after, limit: limit + 1) }
     let page = found.prefix(limit)
@@ -75,7 +74,7 @@ extension Route {
 
   @Sendable private static func setLimit(_ call: Call) async throws -> Answer {
     var body = try await call.object()
-    let key = try key(try body.needed("key"), try body.needed("kind"))
+    let key = try key(try body.needed("key"), try kind(try body.needed("kind")))
     let limit = try body.number("limit", in: 1...StartRate.limits.upperBound)
     let (per, burst) = (try body.text("per"), try body.number("burst", in: StartRate.limits))
     try body.finish()
@@ -84,8 +83,12 @@ extension Route {
     return Answer(JSONValue(try await call.run { try await $0.setLimit(key, setting) }))
   }
 
-  private static func key(_ text: String, _ kind: String) throws(HTTPFailure) -> LimitKey {
-    guard let kind = LimitKind(rawValue: kind) else { throw .invalid("'kind' has to be concurrency or rate") }
+  private static func kind(_ text: String) throws(HTTPFailure) -> LimitKind {
+    guard let kind = LimitKind(rawValue: text) else { throw .invalid("'kind' has to be concurrency or rate") }
+    return kind
+  }
+
+  private static func key(_ text: String, _ kind: LimitKind) throws(HTTPFailure) -> LimitKey {
     let key = LimitKey(kind, text)
     if let problem = key.problem { throw .invalid("the key \(problem)") }
     return key

@@ -24,7 +24,7 @@ extension JobRequest {
       startedAt: proto.hasStartedAt ? Date(nanoseconds: proto.startedAt) : nil,
       endedAt: proto.hasEndedAt ? Date(nanoseconds: proto.endedAt) : nil,
       waitsFor: proto.hasWaitsBecause ? proto.waitsBecause.code : nil, reason: proto.hasReason ? proto.reason : nil,
-      traceID: trace.traceID.description, id: proto.id)
+      result: proto.hasResult ? Array(proto.result) : nil, traceID: trace.traceID.description, id: proto.id)
   }
 }
 

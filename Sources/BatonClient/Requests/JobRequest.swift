@@ -46,6 +46,9 @@ public struct JobRequest: Hashable, Sendable {
   /// Why it failed, who cancelled it, what a refresh found, or why its last launch ended; `nil` if there is nothing to
   /// say.
   public let reason: String?
+  /// The JSON that it gave as its result (`JobTask.setResult`, or `result` of a command), at most 64 KiB; `nil` if it
+  /// has not succeeded, gave none, or was divided into shards.
+  public let result: [UInt8]?
   /// The id of its trace: 32 hexadecimal digits.
   public let traceID: String
 

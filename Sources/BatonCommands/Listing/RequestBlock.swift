@@ -88,6 +88,7 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
     ("Started", record.startedAt?.dated(from: now) ?? ""),
     ("Ended", record.endedAt?.dated(from: now) ?? ""),
     ("Payload", record.payload.map { String(decoding: $0, as: UTF8.self).onOneLine.cut(to: 200) } ?? ""),
+    ("Result", record.result?.text.onOneLine.cut(to: 200) ?? ""),
     ("Flow", record.flow.map { "\($0.rawValue)" } ?? ""),
     ("Trace", record.trace.traceID.description),
   ]

@@ -50,7 +50,7 @@ enum RequestTable {
     case .ready: [obstacle?.description ?? lastLaunch(record), record.skippedText].words
     case .running, .succeeded:
       [
-        record.hostAway?.text(at: now), record.result, record.skippedText, record.shards?.text,
+        record.hostAway?.text(at: now), record.finding, record.skippedText, record.shards?.text,
         record.subtitle ?? record.title,
       ].words
     case .failed: [record.reason?.lastLine, record.skippedText].words

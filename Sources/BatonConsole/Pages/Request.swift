@@ -181,6 +181,9 @@ struct RequestPage: Sendable {
 extension RequestPage {
   private var facts: HTML {
     let record = details.record
+    let result = record.result.map { result -> HTML in
+      "<pre class=\"output\" tabindex=\"0\" role=\"region\" aria-label=\"Result\">\(Parts.long(result.text))</pre>"
+    }
     let payload = record.payload.map { payload -> HTML in
       "<pre class=\"output\" tabindex=\"0\" role=\"region\" aria-label=\"Payload\">\(Parts.long(String(decoding: payload.prefix(64 << 10), as: UTF8.self)))</pre>"
     }
@@ -195,7 +198,7 @@ extension RequestPage {
         ("Submitted", "\(Parts.time(record.submittedAt, now)) \(record.principal.isEmpty ? "" : "by \(record.principal)")"),
         ("Started", record.startedAt.map { Parts.time($0, now) } ?? ""),
         ("Ended", record.endedAt.map { Parts.time($0, now) } ?? ""),
-        ("Trace", "\(record.trace.traceID.description)"), ("Payload", payload ?? ""),
+        ("Trace", "\(record.trace.traceID.description)"), ("Payload", payload ?? ""), ("Result", result ?? ""),
       ]))</section>
       """
   }

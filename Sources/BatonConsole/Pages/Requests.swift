@@ -151,7 +151,7 @@ private struct RequestList: Sendable {
     case .failed: return "\((record.reason ?? "").lastLine)"
     case .cancelled: return "\(record.reason.map { "by \($0)" } ?? "")"
     case .running: return "\(record.hostAway == nil ? "" : "its host is away")"
-    case .succeeded: return "\(record.result ?? "")"
+    case .succeeded: return "\(record.finding ?? "")"
     }
   }
 

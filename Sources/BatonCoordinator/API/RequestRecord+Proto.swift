@@ -57,6 +57,7 @@ extension RequestRecord {
         }
       }
       if let shards { $0.shards = shards.proto }
+      if let result { $0.result = Data(result.json) }
       if let flow { $0.flow = flow.rawValue }
       $0.waitsFor = waitsFor.map(\.proto)
     }
@@ -98,6 +99,7 @@ extension RequestRecord {
     if proto.hasShards { shards = ShardSummary(proto.shards) }
     if proto.hasScheduledAt { scheduledAt = Timestamp(nanoseconds: proto.scheduledAt) }
     isBackfill = proto.isBackfill
+    result = proto.hasResult ? try JobResult(wire: proto.result) : nil
     flow = proto.hasFlow ? RequestID(proto.flow) : nil
     waitsFor = try proto.waitsFor.map(AwaitedRequest.init)
   }
@@ -283,6 +285,8 @@ extension ShardRecord {
       if let totalUnits { $0.totalUnits = totalUnits }
       if let reason { $0.reason = reason }
       $0.isParked = isParked
+      if let resultBytes { $0.resultBytes = Int32(resultBytes) }
+      if let result { $0.result = Data(result.json) }
     }
   }
 
@@ -296,5 +300,7 @@ extension ShardRecord {
       host: proto.hasHost ? HostName(proto.host) : nil, batches: Int(proto.batches),
       completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil,
       reason: proto.hasReason ? proto.reason : nil, isParked: proto.isParked)
+    resultBytes = proto.hasResultBytes ? Int(proto.resultBytes) : nil
+    result = proto.hasResult ? try JobResult(wire: proto.result) : nil
   }
 }

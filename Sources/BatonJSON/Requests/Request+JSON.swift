@@ -10,6 +10,15 @@ extension JSONValue {
     self = date.map { $0 == .distantFuture ? .null : .string($0.rfc3339) } ?? .null
   }
 
+  /// The result of a job, as the job has written it; null for `nil`.
+  package init(_ result: JobResult?) {
+    guard let result else {
+      self = .null
+      return
+    }
+    self = .verbatim(result.text)
+  }
+
   /// A request as `list`, `watch`, `wait` and `run` write it.
   /// - Parameter obstacle: what keeps a ready request from starting; `nil` if the command has not asked for it.
   package init(_ record: RequestRecord, obstacle: WaitingReason? = nil) {
@@ -61,6 +70,7 @@ extension JSONValue {
   package init(_ details: RequestDetails) {
     self = JSONValue(details.record).adding([
       "payload": JSONValue(details.record.payload.map { String(decoding: $0, as: UTF8.self) }),
+      "result": JSONValue(details.record.result),
       "principal": JSONValue(details.record.principal),
       "position": JSONValue(details.position),
       "next": details.waiting.map { waiting in

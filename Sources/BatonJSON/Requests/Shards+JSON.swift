@@ -24,6 +24,7 @@ extension JSONValue {
       "completedUnits": JSONValue(shard.completedUnits), "totalUnits": JSONValue(shard.totalUnits),
       "batches": JSONValue(shard.batches), "launches": JSONValue(shard.launches),
       "host": JSONValue(shard.host?.rawValue), "reason": JSONValue(shard.reason),
+      "resultBytes": JSONValue(shard.resultBytes), "result": JSONValue(shard.result),
     ]
   }
 }

@@ -12,14 +12,14 @@ extension RequestRecord {
       shards.map { "running: \($0.text)" }
         ?? "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
         + (hostAway.map { "; \($0.text(at: now))" } ?? "")
-    case .succeeded: "succeeded" + duration + (result.map { ": \($0)" } ?? "") + (skippedText.map { ", \($0)" } ?? "")
+    case .succeeded: "succeeded" + duration + (finding.map { ": \($0)" } ?? "") + (skippedText.map { ", \($0)" } ?? "")
     case .failed: "failed: \((reason ?? "it gave no reason").lastLine)"
     case .cancelled: "cancelled" + (reason.map { (isCancelledByFlow ? ": " : " by ") + $0.onOneLine } ?? "")
     }
   }
 
   /// What a refresh found, `newData` or `noData`; `nil` if it has not succeeded, or did not say.
-  package var result: String? { state == .succeeded ? reason?.onOneLine : nil }
+  package var finding: String? { state == .succeeded ? reason?.onOneLine : nil }
 
   private func waiting(at now: Timestamp) -> String {
     let reason = waitsBecause?.text ?? "its time has not come"

@@ -39,6 +39,8 @@ package struct Assignment: Hashable, Sendable {
   /// The time of the schedule for which the request stands, or of `repeat`; `nil` if a person, a poke or another job
   /// has asked for it.
   package var scheduledAt: Timestamp?
+  /// How the requests that this one waited for have ended, in the order of `after`.
+  package var inputs: [RequestInput] = []
 
   package init(
     launch: LaunchKey, identifier: JobIdentifier, requestNumber: Int, definition: DefinitionID, priority: Priority,
@@ -84,6 +86,9 @@ package struct Checkpoint: Hashable, Sendable {
   package var isEndOnly: Bool
   /// Transfers that the launch has added since the batch before. They are durable with the checkpoint.
   package var transfers: [Transfer] = []
+  /// The result that the launch has given since the batch before; `nil` keeps the one that is saved. It is durable with
+  /// the checkpoint, and the last one is the result of the request once the request has succeeded.
+  package var result: JobResult?
 
   /// The largest cursor that the store accepts, in bytes (configurable as `limits.checkpointBytes`).
   package static let maximumCursorBytes = 1 << 20
@@ -116,6 +121,8 @@ package struct Commit: Hashable, Sendable {
   package var isEndOnly: Bool
   /// See `Checkpoint.transfers`.
   package var transfers: [Transfer] = []
+  /// See `Checkpoint.result`.
+  package var result: JobResult?
 
   package init(
     cursor: [UInt8]?, completedUnits: Int64, totalUnits: Int64?, subtitle: String? = nil, reachesEnd: Bool = false,
@@ -137,7 +144,7 @@ extension Checkpoint {
       launch: launch, batch: progress.batches, cursor: commit.cursor ?? progress.cursor,
       completedUnits: commit.completedUnits, totalUnits: commit.totalUnits, subtitle: commit.subtitle,
       reachesEnd: commit.reachesEnd, isEndOnly: commit.isEndOnly)
-    transfers = commit.transfers
+    (transfers, result) = (commit.transfers, commit.result)
   }
 }
 

@@ -1316,6 +1316,16 @@ package nonisolated struct Baton_V1_Checkpoint: Sendable {
   /// Transfers that the launch has added, each as JSON. They are durable with the checkpoint.
   package var transfers: [Data] = []
 
+  /// The result that the launch has given, as JSON. Without it the one that is saved stays.
+  package var result: Data {
+    get {_result ?? Data()}
+    set {_result = newValue}
+  }
+  /// Returns true if `result` has been explicitly set.
+  package var hasResult: Bool {self._result != nil}
+  /// Clears the value of `result`. Subsequent reads from it will return its default value.
+  package mutating func clearResult() {self._result = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1324,6 +1334,7 @@ package nonisolated struct Baton_V1_Checkpoint: Sendable {
   fileprivate var _cursor: Data? = nil
   fileprivate var _totalUnits: Int64? = nil
   fileprivate var _subtitle: String? = nil
+  fileprivate var _result: Data? = nil
 }
 
 /// A request that a launch submits.
@@ -1910,11 +1921,66 @@ package nonisolated struct Baton_V1_Assignment: @unchecked Sendable {
   /// Clears the value of `scheduledAt`. Subsequent reads from it will return its default value.
   package mutating func clearScheduledAt() {_uniqueStorage()._scheduledAt = nil}
 
+  /// How the requests that this one waited for have ended, in the order of `after`.
+  package var inputs: [Baton_V1_RequestInput] {
+    get {_storage._inputs}
+    set {_uniqueStorage()._inputs = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+package nonisolated struct Baton_V1_RequestInput: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var request: Int64 = 0
+
+  /// succeeded, failed or cancelled.
+  package var state: String = String()
+
+  /// JSON; unset if the request gave no result, or was divided.
+  package var result: Data {
+    get {_result ?? Data()}
+    set {_result = newValue}
+  }
+  /// Returns true if `result` has been explicitly set.
+  package var hasResult: Bool {self._result != nil}
+  /// Clears the value of `result`. Subsequent reads from it will return its default value.
+  package mutating func clearResult() {self._result = nil}
+
+  package var shards: [Baton_V1_ShardResult] = []
+
+  /// Results are left out, because all inputs of the launch would have too many bytes.
+  package var isCut: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _result: Data? = nil
+}
+
+package nonisolated struct Baton_V1_ShardResult: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var shard: Int32 = 0
+
+  /// JSON.
+  package var result: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct Baton_V1_DeathReport: Sendable {
@@ -2922,6 +2988,16 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
     set {_uniqueStorage()._waitsFor = newValue}
   }
 
+  /// The result, as JSON, of a request that has succeeded and was not divided. Lists leave it out.
+  package var result: Data {
+    get {_storage._result ?? Data()}
+    set {_uniqueStorage()._result = newValue}
+  }
+  /// Returns true if `result` has been explicitly set.
+  package var hasResult: Bool {_storage._result != nil}
+  /// Clears the value of `result`. Subsequent reads from it will return its default value.
+  package mutating func clearResult() {_uniqueStorage()._result = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3061,6 +3137,25 @@ package nonisolated struct Baton_V1_ShardState: Sendable {
   /// It waits for a lane.
   package var isParked: Bool = false
 
+  /// The size of the result of a shard that has succeeded; not set if it gave none. A small result is in `result`.
+  package var resultBytes: Int32 {
+    get {_resultBytes ?? 0}
+    set {_resultBytes = newValue}
+  }
+  /// Returns true if `resultBytes` has been explicitly set.
+  package var hasResultBytes: Bool {self._resultBytes != nil}
+  /// Clears the value of `resultBytes`. Subsequent reads from it will return its default value.
+  package mutating func clearResultBytes() {self._resultBytes = nil}
+
+  package var result: Data {
+    get {_result ?? Data()}
+    set {_result = newValue}
+  }
+  /// Returns true if `result` has been explicitly set.
+  package var hasResult: Bool {self._result != nil}
+  /// Clears the value of `result`. Subsequent reads from it will return its default value.
+  package mutating func clearResult() {self._result = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3069,6 +3164,8 @@ package nonisolated struct Baton_V1_ShardState: Sendable {
   fileprivate var _host: String? = nil
   fileprivate var _totalUnits: Int64? = nil
   fileprivate var _reason: String? = nil
+  fileprivate var _resultBytes: Int32? = nil
+  fileprivate var _result: Data? = nil
 }
 
 package nonisolated struct Baton_V1_ShardsRequest: Sendable {
@@ -7955,7 +8052,7 @@ nonisolated extension Baton_V1_ItemsCommitted: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Checkpoint"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{1}subtitle\0\u{3}reaches_end\0\u{4}!is_end_only\0\u{1}transfers\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{1}subtitle\0\u{3}reaches_end\0\u{4}!is_end_only\0\u{1}transfers\0\u{1}result\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -7972,6 +8069,7 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
       case 7: try { try decoder.decodeSingularBoolField(value: &self.reachesEnd) }()
       case 40: try { try decoder.decodeSingularBoolField(value: &self.isEndOnly) }()
       case 41: try { try decoder.decodeRepeatedBytesField(value: &self.transfers) }()
+      case 42: try { try decoder.decodeSingularBytesField(value: &self._result) }()
       default: break
       }
     }
@@ -8009,6 +8107,9 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
     if !self.transfers.isEmpty {
       try visitor.visitRepeatedBytesField(value: self.transfers, fieldNumber: 41)
     }
+    try { if let v = self._result {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 42)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -8022,6 +8123,7 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs.reachesEnd != rhs.reachesEnd {return false}
     if lhs.isEndOnly != rhs.isEndOnly {return false}
     if lhs.transfers != rhs.transfers {return false}
+    if lhs._result != rhs._result {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -8580,7 +8682,7 @@ nonisolated extension Baton_V1_DefinitionMessage: SwiftProtobuf.Message, SwiftPr
 
 nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Assignment"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0\u{2}\u{15}shard\0\u{1}transfers\0\u{3}scheduled_at\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0\u{2}\u{15}shard\0\u{1}transfers\0\u{3}scheduled_at\0\u{1}inputs\0")
 
   fileprivate class _StorageClass {
     var _launch: Baton_V1_LaunchKey? = nil
@@ -8605,6 +8707,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
     var _shard: Baton_V1_Shard? = nil
     var _transfers: [Data] = []
     var _scheduledAt: Int64? = nil
+    var _inputs: [Baton_V1_RequestInput] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -8637,6 +8740,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       _shard = source._shard
       _transfers = source._transfers
       _scheduledAt = source._scheduledAt
+      _inputs = source._inputs
     }
   }
 
@@ -8677,6 +8781,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         case 40: try { try decoder.decodeSingularMessageField(value: &_storage._shard) }()
         case 41: try { try decoder.decodeRepeatedBytesField(value: &_storage._transfers) }()
         case 42: try { try decoder.decodeSingularInt64Field(value: &_storage._scheduledAt) }()
+        case 43: try { try decoder.decodeRepeatedMessageField(value: &_storage._inputs) }()
         default: break
         }
       }
@@ -8755,6 +8860,9 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       try { if let v = _storage._scheduledAt {
         try visitor.visitSingularInt64Field(value: v, fieldNumber: 42)
       } }()
+      if !_storage._inputs.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._inputs, fieldNumber: 43)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -8786,10 +8894,105 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         if _storage._shard != rhs_storage._shard {return false}
         if _storage._transfers != rhs_storage._transfers {return false}
         if _storage._scheduledAt != rhs_storage._scheduledAt {return false}
+        if _storage._inputs != rhs_storage._inputs {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_RequestInput: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RequestInput"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}request\0\u{1}state\0\u{1}result\0\u{1}shards\0\u{3}is_cut\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.request) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.state) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self._result) }()
+      case 5: try { try decoder.decodeRepeatedMessageField(value: &self.shards) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.isCut) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    if self.request != 0 {
+      try visitor.visitSingularInt64Field(value: self.request, fieldNumber: 2)
+    }
+    if !self.state.isEmpty {
+      try visitor.visitSingularStringField(value: self.state, fieldNumber: 3)
+    }
+    try { if let v = self._result {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+    } }()
+    if !self.shards.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.shards, fieldNumber: 5)
+    }
+    if self.isCut != false {
+      try visitor.visitSingularBoolField(value: self.isCut, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_RequestInput, rhs: Baton_V1_RequestInput) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.request != rhs.request {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs._result != rhs._result {return false}
+    if lhs.shards != rhs.shards {return false}
+    if lhs.isCut != rhs.isCut {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ShardResult: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ShardResult"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}shard\0\u{1}result\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.shard) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.result) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.shard != 0 {
+      try visitor.visitSingularInt32Field(value: self.shard, fieldNumber: 1)
+    }
+    if !self.result.isEmpty {
+      try visitor.visitSingularBytesField(value: self.result, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ShardResult, rhs: Baton_V1_ShardResult) -> Bool {
+    if lhs.shard != rhs.shard {return false}
+    if lhs.result != rhs.result {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -10067,7 +10270,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0\u{3}skipped_shards\0\u{3}host_away\0\u{1}flow\0\u{3}waits_for\0\u{3}scheduled_at\0\u{3}is_backfill\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0\u{1}shards\0\u{3}skipped_shards\0\u{3}host_away\0\u{1}flow\0\u{3}waits_for\0\u{3}scheduled_at\0\u{3}is_backfill\0\u{1}result\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -10112,6 +10315,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _isBackfill: Bool = false
     var _flow: Int64? = nil
     var _waitsFor: [Baton_V1_AwaitedRequest] = []
+    var _result: Data? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -10164,6 +10368,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _isBackfill = source._isBackfill
       _flow = source._flow
       _waitsFor = source._waitsFor
+      _result = source._result
     }
   }
 
@@ -10224,6 +10429,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 65: try { try decoder.decodeRepeatedMessageField(value: &_storage._waitsFor) }()
         case 66: try { try decoder.decodeSingularInt64Field(value: &_storage._scheduledAt) }()
         case 67: try { try decoder.decodeSingularBoolField(value: &_storage._isBackfill) }()
+        case 68: try { try decoder.decodeSingularBytesField(value: &_storage._result) }()
         default: break
         }
       }
@@ -10362,6 +10568,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       if _storage._isBackfill != false {
         try visitor.visitSingularBoolField(value: _storage._isBackfill, fieldNumber: 67)
       }
+      try { if let v = _storage._result {
+        try visitor.visitSingularBytesField(value: v, fieldNumber: 68)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -10413,6 +10622,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._isBackfill != rhs_storage._isBackfill {return false}
         if _storage._flow != rhs_storage._flow {return false}
         if _storage._waitsFor != rhs_storage._waitsFor {return false}
+        if _storage._result != rhs_storage._result {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -10589,7 +10799,7 @@ nonisolated extension Baton_V1_ShardSummary: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Baton_V1_ShardState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ShardState"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}index\0\u{1}state\0\u{1}first\0\u{1}end\0\u{1}launches\0\u{1}host\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}reason\0\u{3}is_parked\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}index\0\u{1}state\0\u{1}first\0\u{1}end\0\u{1}launches\0\u{1}host\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}reason\0\u{3}is_parked\0\u{3}result_bytes\0\u{1}result\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -10609,6 +10819,8 @@ nonisolated extension Baton_V1_ShardState: SwiftProtobuf.Message, SwiftProtobuf.
       case 10: try { try decoder.decodeSingularInt64Field(value: &self._totalUnits) }()
       case 11: try { try decoder.decodeSingularStringField(value: &self._reason) }()
       case 12: try { try decoder.decodeSingularBoolField(value: &self.isParked) }()
+      case 13: try { try decoder.decodeSingularInt32Field(value: &self._resultBytes) }()
+      case 14: try { try decoder.decodeSingularBytesField(value: &self._result) }()
       default: break
       }
     }
@@ -10655,6 +10867,12 @@ nonisolated extension Baton_V1_ShardState: SwiftProtobuf.Message, SwiftProtobuf.
     if self.isParked != false {
       try visitor.visitSingularBoolField(value: self.isParked, fieldNumber: 12)
     }
+    try { if let v = self._resultBytes {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 13)
+    } }()
+    try { if let v = self._result {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 14)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -10671,6 +10889,8 @@ nonisolated extension Baton_V1_ShardState: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs._totalUnits != rhs._totalUnits {return false}
     if lhs._reason != rhs._reason {return false}
     if lhs.isParked != rhs.isParked {return false}
+    if lhs._resultBytes != rhs._resultBytes {return false}
+    if lhs._result != rhs._result {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -3,9 +3,9 @@ package import BatonModel
 /// What a write has to lock and load before it is decided, where several coordinators write to one database.
 ///
 /// A group of writes locks its rows in one order, so that two groups never wait for each other: the rows of
-/// coordinators, then identifiers, requests, patterns, namespaces, keys of limits, hosts, identities, credentials and the audit log,
-/// each by their numbers. A verb names each key where it first reads or writes such a row (`Verbs.need`). If the group
-/// has not loaded it, the group begins again with it.
+/// coordinators, then identifiers, requests, patterns, namespaces, keys of limits, hosts, identities, credentials and
+/// the audit log, each by their numbers. A verb names each key where it first reads or writes such a row
+/// (`Verbs.need`). If the group has not loaded it, the group begins again with it.
 enum RowKey: Hashable {
   /// The rows of all coordinators: no other coordinator writes anything at the same time. For rare writes that concern
   /// the whole store.
@@ -38,6 +38,11 @@ enum RowKey: Hashable {
   case dependencies(RequestID)
   /// The unfinished requests of a flow, with their dependencies.
   case flow(RequestID)
+  /// The result of the request, or of the shard.
+  case result(RequestID)
+  /// What the request waited for, with the results of these: as many as a launch gets. They are read and not locked,
+  /// because the result of a request that has succeeded does not change.
+  case inputs(RequestID)
   /// As `spread`, and the shards of the request that have not ended.
   case shards(RequestID)
   /// As `spread`, and all shards of the request.
@@ -150,7 +155,7 @@ struct HeldRows {
     switch key {
     case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
       .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id),
-      .dependencies(let id):
+      .dependencies(let id), .result(let id):
       return ownRequests.contains(id)
     case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .spread(let id):
@@ -167,7 +172,7 @@ struct HeldRows {
       .ready, .due, .launchesOn, .transfersOn, .openTransfersOn,
       .unfinished, .unfinishedOf,
       .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
-      .credentials, .audit, .oldAudit, .notifications, .idleLimits, .waiting:
+      .credentials, .audit, .oldAudit, .notifications, .idleLimits, .waiting, .inputs:
       return false
     }
   }
@@ -220,6 +225,7 @@ package indirect enum KnownNeeds: Sendable {
     case .claim(let claims): claims.flatMap(Self.keys)
     case .checkpoint(let checkpoints, let process):
       [.host(process.host)] + checkpoints.map { .request($0.launch.request) }
+        + checkpoints.filter { $0.result != nil }.map { .result($0.launch.request) }
     case .notifications(let keys): Set(keys.map(\.subject)).sorted().map { .notifications($0) }
     case .end(let endings, let process): [.host(process.host)] + endings.map { .identifierOf($0.launch.request) }
     }

@@ -90,7 +90,7 @@ extension RowLoader {
   private mutating func find(_ key: RowKey, _ named: inout NamedRows) {
     switch key {
     case .everything, .tenures, .allDefinitions, .ready, .due, .oldestSubmissions, .namespaces, .allRunning,
-      .notifications, .idleLimits, .waiting:
+      .notifications, .idleLimits, .waiting, .inputs:
       break
     case .limits(let names):
       held.limits.formUnion(names)
@@ -99,7 +99,8 @@ extension RowLoader {
     case .identifier(let name): named.identifiers.append(name.rawValue)
     case .identifierOf(let id): named.requests.append(id.rawValue)
     case .request(let id), .payload(let id), .history(let id), .launches(let id), .lastItems(let id), .items(let id),
-      .spans(let id), .spread(let id), .transfers(let id), .dependencies(let id):
+      .spans(let id), .spread(let id), .transfers(let id), .dependencies(let id),
+      .result(let id):
       hold(id.rawValue)
     case .shards(let id): findShards(of: id, "head = ?1 AND state <= 2")
     case .allShards(let id): findShards(of: id, "head = ?1")

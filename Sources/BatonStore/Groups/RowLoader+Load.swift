@@ -279,7 +279,7 @@ extension RowLoader {
       .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
       .hostRow, .orphans, .exampleOf,
       .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards,
-      .transfers, .dependencies, .notifications:
+      .transfers, .dependencies, .notifications, .result, .inputs:
       break
     }
   }
@@ -312,6 +312,10 @@ extension RowLoader {
     }
     let dependencies = numbers { if case .dependencies(let id) = $0 { id } else { nil } } + members
     if !dependencies.isEmpty { loadDependencies(of: dependencies) }
+    let results = numbers { if case .result(let id) = $0 { id } else { nil } }
+    if !results.isEmpty { load("result", "request IN ?1", .integers(results)) }
+    let waited = numbers { if case .inputs(let id) = $0 { id } else { nil } }
+    if !waited.isEmpty { loadInputs(of: waited) }
     if !histories.isEmpty {
       let last = "position = (SELECT max(e.position) FROM event e WHERE e.request = event.request)"
       load("event", "request IN ?1 AND \(last)", .integers(histories))
@@ -335,6 +339,24 @@ extension RowLoader {
     }
     load("dependency", "awaited IN ?1", .integers(requests))
     load("completion", "request IN ?1 AND launches = 0", .integers(requests))
+  }
+
+  /// Loads what the requests waited for, with as many results as a launch gets, and the first one that does not fit, so
+  /// that it is noticed.
+  private mutating func loadInputs(of requests: [Int64]) {
+    let awaited = column("awaited", of: "dependency")
+    load("dependency", "request IN ?1", .integers(requests)) { loader, found in
+      loader.requests.formUnion(found.map { $0[awaited].number })
+    }
+    let sizes = """
+      SELECT s.request, sum(length(s.bytes)) OVER (PARTITION BY d.request ORDER BY d.position, d.awaited, s.shard)
+        - length(s.bytes) AS before
+      FROM dependency d JOIN result s ON s.head = d.awaited
+      WHERE d.request IN ?1 AND d.state = 1 AND coalesce(d.ended_as, 3) = 3
+      """
+    load(
+      "result", "request IN (SELECT x.request FROM (\(sizes)) AS x WHERE x.before <= ?2)", .integers(requests),
+      .integer(Int64(JobResult.maximumInputBytes)))
   }
 
   /// The requests of the keys that `request` picks.

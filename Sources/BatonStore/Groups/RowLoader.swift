@@ -188,7 +188,7 @@ extension RowKey {
       .flow:
       true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
-      .spread, .transfers, .openTransfersOn, .dependencies,
+      .spread, .transfers, .openTransfersOn, .dependencies, .result, .inputs,
       .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions,
       .namespaces, .lockedNamespace, .allRunning, .host, .hostRow, .conditions,
       .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit, .notifications, .limits,

@@ -27,8 +27,8 @@ struct RowLock: Hashable, Comparable {
   enum Table: Int, CaseIterable {
     case coordinator, identifier, request, pattern, namespace, limitKey, host, identities, credentials, audit
 
-    /// The table whose rows are locked one by one; `nil` for a lock that stands for all rows of a table, of a namespace,
-    /// or of the key of a limit.
+    /// The table whose rows are locked one by one; `nil` for a lock that stands for all rows of a table, of a
+    /// namespace, or of the key of a limit.
     var tableName: String? {
       switch self {
       case .coordinator, .identifier, .request, .pattern, .host: "\(self)"

@@ -34,6 +34,7 @@ enum Migrations {
     migrator.registerMigration("22 paused schedules") { try SchedulePauseSchema.extend($0) }
     migrator.registerMigration("23 notifications") { try NotificationSchema.extend($0) }
     migrator.registerMigration("24 limits by key") { try KeySchema.extend($0) }
+    migrator.registerMigration("25 results") { try ResultSchema.extend($0) }
     return migrator
   }
 

@@ -379,6 +379,45 @@ enum PostgresSchema {
       ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
       """,
     ],
+    // Results. An earlier version would lose those that a worker gives, and would not hand them on.
+    [
+      """
+      ALTER TABLE dependency
+        ADD COLUMN IF NOT EXISTS position bigint NOT NULL DEFAULT 0 CHECK (position >= 0),
+        ADD COLUMN IF NOT EXISTS ended_as bigint CHECK (ended_as BETWEEN 3 AND 5)
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS result (
+        request bigint PRIMARY KEY,
+        head bigint NOT NULL,
+        shard bigint NOT NULL CHECK (shard >= 0),
+        bytes bytea NOT NULL CHECK (length(bytes) BETWEEN 1 AND 65536)
+      ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05)
+      """,
+      "CREATE UNIQUE INDEX IF NOT EXISTS result_head ON result (head, shard)",
+      """
+      CREATE OR REPLACE FUNCTION delete_belongings_of_requests() RETURNS trigger
+        LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
+        DELETE FROM launch USING gone WHERE launch.request = gone.id;
+        DELETE FROM progress USING gone WHERE progress.request = gone.id;
+        DELETE FROM payload USING gone WHERE payload.request = gone.id;
+        DELETE FROM event USING gone WHERE event.request = gone.id;
+        DELETE FROM completion USING gone WHERE completion.request = gone.id;
+        DELETE FROM joining USING gone WHERE joining.request = gone.id;
+        DELETE FROM item_page USING gone WHERE item_page.request = gone.id;
+        DELETE FROM output USING gone WHERE output.request = gone.id;
+        DELETE FROM rejected_span USING gone WHERE rejected_span.request = gone.id;
+        DELETE FROM spread USING gone WHERE spread.request = gone.id;
+        DELETE FROM transfer USING gone WHERE transfer.request = gone.id;
+        DELETE FROM dependency USING gone WHERE dependency.request = gone.id;
+        DELETE FROM result USING gone WHERE result.request = gone.id;
+        IF EXISTS (SELECT 1 FROM request JOIN gone ON request.head = gone.id) THEN
+          DELETE FROM request USING gone WHERE request.head = gone.id;
+        END IF;
+        RETURN NULL;
+      END $$
+      """,
+    ],
   ]
 
   /// What makes all tables of this version in a database that has none.

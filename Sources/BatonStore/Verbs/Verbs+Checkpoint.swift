@@ -51,6 +51,7 @@ extension Verbs {
   ///   - length: the number of units of the shard. A split may have made it smaller since the worker heard of it.
   ///   - end: the end of the shard.
   private func save(_ checkpoint: Checkpoint, length: Int64?, end: Int64?) throws -> CheckpointAnswer {
+    if let result = checkpoint.result { try keep(result, of: checkpoint.launch.request.rawValue) }
     let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1)
     try prepare(.setProgress).run(
       checkpoint.launch.request.rawValue, batches, checkpoint.completedUnits, length ?? checkpoint.totalUnits,

@@ -92,6 +92,8 @@ struct Candidate {
   /// The time of the calendar, or of `repeat`, for which the request stands; `nil` if none does.
   var scheduledAt: Timestamp?
   var mark = BackfillMark.unrelated
+  /// Whether the request was submitted in a flow.
+  var isInFlow = false
 
   /// Whether the request's date has not come: the wall clock was set back after the request became ready.
   func isEarly(at now: Moment) -> Bool {
@@ -165,8 +167,9 @@ extension Verbs {
 
   /// The oldest ready requests of the class, one more than there are places. Requests whose date has not come are
   /// scheduled again, and their times are joined into the answer. Shards without a lane wait for one again, and
-  /// requests whose keys have no room wait for these. Requests that have not got their transfers get them here, as far as the host has room, and wait for them: one for each
-  /// place of the claim, so that hosts that claim together share them.
+  /// requests whose keys have no room wait for these. Requests that have not got their transfers get them here, as far
+  /// as the host has room, and wait for them: one for each place of the claim, so that hosts that claim together share
+  /// them.
   /// - Parameter launches: how many launches its definition and its namespace permit.
   /// - Returns: the requests, for how many more the host could carry out transfers, and whether there may be others
   ///   that this claim had no time for.
@@ -255,7 +258,8 @@ extension Verbs {
       progress: progress(row, from: 13), payload: row.optionalBlob(17), readyAt: row.optionalTime(20),
       heldBy: row.optionalInt64(21), head: row.optionalInt64(22).map(RequestID.init),
       shard: row.optionalInt64(24).map { Shard(index: row.int(23), first: $0, end: row.optionalInt64(25)) },
-      hasTransfers: !row.isNull(26), scheduledAt: row.optionalTime(27), mark: BackfillMark(code: row.int(28)))
+      hasTransfers: !row.isNull(26), scheduledAt: row.optionalTime(27), mark: BackfillMark(code: row.int(28)),
+      isInFlow: row.bool(29))
   }
 
   /// Reads four columns: batches, cursor, completed units, and total units.
@@ -288,11 +292,11 @@ extension Query {
     SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = coalesce(r.head, r.id)
     """
-  /// The 29 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
+  /// The 30 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
   static let candidateList = """
     r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
       r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
       p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke, r.ready_at, r.held_by,
-      r.head, r.shard, r.first_unit, r.end_unit, r.files_on, r.scheduled_at, r.backfill
+      r.head, r.shard, r.first_unit, r.end_unit, r.files_on, r.scheduled_at, r.backfill, r.flow IS NOT NULL
     """
 }

@@ -106,8 +106,8 @@ extension Verbs {
 
   /// Writes what a new member of a flow waits for.
   func noteWaits(_ place: FlowPlace, of request: Int64) throws {
-    for wait in place.waits {
-      try prepare(.insertDependency).run(request, wait.awaited.rawValue, wait.end.code)
+    for (position, wait) in place.waits.enumerated() {
+      try prepare(.insertDependency).run(request, wait.awaited.rawValue, wait.end.code, position)
       try prepare(.noteAwaited).run(wait.awaited.rawValue)
     }
   }
@@ -142,7 +142,7 @@ extension Verbs {
         try need(.identifierOf(wait.request))
         try need(.dependencies(wait.request))
         let isMet = wait.end.isMet(by: end.state)
-        try prepare(.closeWait).run(isMet ? 1 : 2, wait.request.rawValue, end.request.rawValue)
+        try prepare(.closeWait).run(isMet ? 1 : 2, end.state.code, wait.request.rawValue, end.request.rawValue)
         try prepare(.countWait).run(wait.request.rawValue)
         if isMet {
           if let released = try goOn(wait.request, at: now) { news.released.append(released) }
@@ -316,8 +316,8 @@ extension AwaitedRequest.State {
 extension Query {
   static let insertDependency = Query(
     """
-    INSERT INTO dependency (request, awaited, ending, trace_id, span_id)
-    SELECT ?1, id, ?3, trace_id, span_id FROM request WHERE id = ?2
+    INSERT INTO dependency (request, awaited, ending, position, trace_id, span_id)
+    SELECT ?1, id, ?3, ?4, trace_id, span_id FROM request WHERE id = ?2
     """)
   static let unfinishedOfFlow = Query(
     "SELECT id FROM request WHERE flow = ? AND state <= 2 AND head IS NULL ORDER BY id")
@@ -331,7 +331,7 @@ extension Query {
   static let openWaits = Query(
     "SELECT request, ending FROM dependency WHERE awaited = ? AND state = 0 ORDER BY request")
   static let brokenWaits = Query("SELECT request FROM dependency WHERE awaited = ? AND state = 2 ORDER BY request")
-  static let closeWait = Query("UPDATE dependency SET state = ? WHERE request = ? AND awaited = ?")
+  static let closeWait = Query("UPDATE dependency SET state = ?, ended_as = ? WHERE request = ? AND awaited = ?")
   static let countWait = Query(
     """
     UPDATE request SET waits_for = (SELECT count(*) FROM dependency d WHERE d.request = ?1 AND d.state = 0)
@@ -344,7 +344,7 @@ extension Query {
     SELECT i.name, r.definition, r.number FROM request r JOIN identifier i ON i.id = r.identifier
     WHERE r.id = ? AND r.state = 5 AND r.launches = 0 AND r.cancelled_by = ?
     """)
-  static let reopenWait = Query("UPDATE dependency SET state = 0 WHERE request = ? AND awaited = ?")
+  static let reopenWait = Query("UPDATE dependency SET state = 0, ended_as = NULL WHERE request = ? AND awaited = ?")
   static let isBroken = Query("SELECT 1 FROM dependency WHERE request = ? AND state = 2 LIMIT 1")
   static let hasFirstCompletion = Query("SELECT 1 FROM completion WHERE request = ? AND launches = 0")
   static let keepFirstCompletion = Query(
@@ -361,7 +361,8 @@ extension Query {
     WHERE id = ?2
     """)
   static let members = Query(
-    "\(recordColumns(withBlobs: false)) FROM request r \(recordJoins) WHERE r.flow = ? ORDER BY r.id")
+    "\(recordColumns(withBlobs: false)) FROM request r \(recordJoins) WHERE r.flow = ? AND r.head IS NULL ORDER BY r.id"
+  )
   static let awaitedRequests = Query(
     """
     SELECT a.id, i.name, a.number, d.ending, d.state

@@ -43,7 +43,8 @@ extension Verbs {
       reason: outcome.state == .failed ? row.reason : nil, failure: outcome.state == .failed ? failure : nil,
       launches: launches, endedAt: now.date.rfc3339, trace: request.trace.map { "\($0.traceID)" })
     let name = next.identifier(for: request.identifier, of: definition.pattern)
-    switch try submit(name, after: job, request, row.principal, followed: row.followed, at: now) {
+    let result = outcome.state == .succeeded && !request.isSpread ? try result(of: request.id) : nil
+    switch try submit(name, after: job, result, request, row.principal, followed: row.followed, at: now) {
     case .success(let followed): return followed
     case .failure(let problem):
       let detail = "\(name?.rawValue ?? next.text): \(problem.text)"
@@ -56,8 +57,8 @@ extension Verbs {
   private struct Problem: Error { var text: String }
 
   private func submit(
-    _ name: JobIdentifier?, after job: EndedJob, _ request: LaunchedRequest, _ principal: String, followed: Int,
-    at now: Moment
+    _ name: JobIdentifier?, after job: EndedJob, _ result: JobResult?, _ request: LaunchedRequest,
+    _ principal: String, followed: Int, at now: Moment
   ) throws -> Result<Followed, Problem> {
     guard followed < JobReference.longestRow else {
       return .failure(Problem(text: "\(followed) requests have followed each other already, which is the limit"))
@@ -77,11 +78,11 @@ extension Verbs {
     if known?.waiting == nil, try tooManyPending(definition) != nil {
       return .failure(Problem(text: "too many of its requests are pending already"))
     }
-    guard let trace = request.trace, let payload = try? JSONEncoder.sorted.encode(job) else {
+    guard let trace = request.trace, let payload = try? job.payload(result) else {
       return .failure(Problem(text: "the request had no launch"))
     }
     let new = NewRequest(
-      identifier: name, definition: definition, priority: definition.definition.priority, payload: Array(payload),
+      identifier: name, definition: definition, priority: definition.definition.priority, payload: payload,
       earliest: Earliest(definition.definition.allowed(definition.definition.earliestBeginDate), submittedAt: now),
       principal: principal, trace: trace.followUp, parentSpanID: trace.spanID, followed: followed + 1)
     let receipt = try enqueue(new, as: known, at: now).receipt
@@ -123,6 +124,18 @@ extension TraceContext {
     // An id of only zeros is not valid.
     let span = SplitMix64.first(seed: spanID.number ^ traceID.low ^ 0x666F_6C6C_6F77) | 1
     return TraceContext(traceID: traceID, spanID: SpanID(span), isSampled: isSampled)
+  }
+}
+
+extension EndedJob {
+  /// The facts as JSON, with the result as the last member. A result with which the payload would be too large is left
+  /// out, and its size is there in its place.
+  fileprivate func payload(_ result: JobResult?) throws -> [UInt8] {
+    let facts = Array(try JSONEncoder.sorted.encode(self))
+    guard let result else { return facts }
+    let whole = facts.dropLast() + Array(",\"result\":".utf8) + result.json + [UInt8(ascii: "}")]
+    if whole.count <= Submission.maximumPayloadBytes { return Array(whole) }
+    return facts.dropLast() + Array(",\"resultBytes\":\(result.json.count)}".utf8)
   }
 }
 

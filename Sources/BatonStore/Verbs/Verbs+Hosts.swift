@@ -177,15 +177,16 @@ extension Verbs {
       // The row is that of a running request, whose number of launches includes this launch already.
       candidate.launches -= 1
       return (
-        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(29)), spanID: row.spanID(30)),
-        startedAt: row.time(31), isSimulated: row.bool(34),
-        expiry: row.optionalText(32).flatMap { ExpiryReason(code: $0, detail: row.optionalText(33)) }
+        candidate: candidate, place: Claim.Place(gpus: GPUList.indices(row.text(30)), spanID: row.spanID(31)),
+        startedAt: row.time(32), isSimulated: row.bool(35),
+        expiry: row.optionalText(33).flatMap { ExpiryReason(code: $0, detail: row.optionalText(34)) }
       )
     }
     return try zip(rows, lastEnds(before: rows.map(\.candidate))).map { row, end in
       var assignment = Assignment(
         row.candidate, row.place, after: end, startedAt: row.startedAt, isSimulated: row.isSimulated)
       assignment.pendingExpiry = row.expiry
+      assignment.inputs = try inputs(of: row.candidate)
       if row.candidate.hasTransfers { assignment.transfers = try toldTransfers(of: assignment.launch) }
       return assignment
     }

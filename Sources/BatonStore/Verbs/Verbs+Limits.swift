@@ -9,7 +9,8 @@ internal import BatonModel
 /// first. The launch that starts decides by the row of the key, which its group has locked, so the limit holds over
 /// all coordinators.
 ///
-/// As long as a line is not empty, `due_at` is set unless there is no room for it and an end of a launch will make some.
+/// As long as a line is not empty, `due_at` is set unless there is no room for it and an end of a launch will make
+/// some.
 
 /// A line: the requests of a class that wait for a key.
 struct KeyLine: Hashable {

@@ -141,6 +141,11 @@ extension Query {
     NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = r.id) AND NOT EXISTS (
       SELECT 1 FROM request s JOIN unsent_span u ON u.request = s.id WHERE s.head = r.id)
     """
+  /// No request that has not ended waits, or has waited, for the end of this one. It may still get its result.
+  static let isDone = """
+    (r.is_awaited = 0 OR NOT EXISTS (SELECT 1 FROM dependency d JOIN request w ON w.id = d.request
+      WHERE d.awaited = r.id AND w.ended_at IS NULL))
+    """
   /// The retention that the definition of a request sets; null if it sets none.
   private static let ownRetention = """
     (SELECT p.retention FROM definition d JOIN pattern p ON p.id = d.pattern WHERE d.id = r.definition)
@@ -148,7 +153,7 @@ extension Query {
   static let endedBefore = Query(
     """
     SELECT r.id, r.definition, r.state FROM request r WHERE \(endedSteady("r")) < ?1 AND r.ended_at IS NOT NULL
-      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent)) AND \(ownRetention) IS NULL
+      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent)) AND \(isDone) AND \(ownRetention) IS NULL
     ORDER BY \(endedSteady("r")) LIMIT ?3
     """)
   static let hasRetention = Query("SELECT 1 FROM pattern WHERE retention IS NOT NULL LIMIT 1")
@@ -156,13 +161,13 @@ extension Query {
   static let endedForTheirTime = Query(
     """
     SELECT r.id, r.definition, r.state FROM request r WHERE \(endedSteady("r")) < ?1 AND r.ended_at IS NOT NULL
-      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent)) AND \(endedSteady("r")) < ?1 - \(ownRetention)
+      AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent)) AND \(isDone) AND \(endedSteady("r")) < ?1 - \(ownRetention)
     ORDER BY \(endedSteady("r")) LIMIT ?3
     """)
   static let oldestEnded = Query(
     """
     SELECT r.id, r.definition, r.state FROM request r WHERE r.ended_at IS NOT NULL
-      AND r.head IS NULL AND (?1 = 0 OR \(hasAllSent))
+      AND r.head IS NULL AND (?1 = 0 OR \(hasAllSent)) AND \(isDone)
     ORDER BY \(endedSteady("r")) LIMIT ?2
     """)
   static let endedState = Query("SELECT state FROM request WHERE id = ? AND ended_at IS NOT NULL")

@@ -31,7 +31,7 @@ package struct PruneAnswer: Hashable, Sendable {
 
 extension Verbs {
   /// The ended requests of the selection that can be deleted, those that ended first at the beginning. A request whose
-  /// spans were not sent yet is left out.
+  /// spans were not sent yet is left out, and so is one whose result another one may still get.
   func ended(_ selection: PruneSelection, limit: Int, at now: Moment) throws -> [Prunable.Ended] {
     let prefix = selection.pattern.map { $0.literal?.rawValue ?? String($0.rawValue.dropLast()) }
     let upper = selection.pattern.flatMap { $0.literal == nil ? (prefix ?? "") + "\u{7F}" : prefix }
@@ -51,7 +51,7 @@ extension Query {
   static let endedOfSelection = Query(
     """
     SELECT r.id, r.definition, r.state FROM request r JOIN identifier i ON i.id = r.identifier
-    WHERE \(endedSteady("r")) <= ?1 AND r.ended_at IS NOT NULL AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent))
+    WHERE \(endedSteady("r")) <= ?1 AND r.ended_at IS NOT NULL AND r.head IS NULL AND (?2 = 0 OR \(hasAllSent)) AND \(isDone)
       AND (?3 IS NULL OR i.name >= ?3 AND i.name <= ?4) AND (?5 IS NULL OR (?5 >> CAST(r.state AS integer)) & 1 = 1)
     ORDER BY \(endedSteady("r")) LIMIT ?6
     """)

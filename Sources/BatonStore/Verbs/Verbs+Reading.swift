@@ -71,6 +71,8 @@ package struct RequestRecord: Hashable, Sendable {
   package var filesOn: HostName?
   /// The number of the flow in which the request was submitted; `nil` if it was submitted alone.
   package var flow: RequestID?
+  /// The result of a request that has succeeded and was not divided; `nil` if it has given none. Lists leave it out.
+  package var result: JobResult?
   /// The requests of its flow that it waits for, or has waited for.
   package var waitsFor: [AwaitedRequest] = []
   /// What keeps the request in a line for a key; `nil` if it is in none.
@@ -188,6 +190,7 @@ extension Verbs {
   package func request(_ id: RequestID) throws -> RequestRecord? {
     try need(.identifierOf(id))
     try need(.payload(id))
+    try need(.result(id))
     try needAnyShards(of: id)
     return try complete(try prepare(.requestByID).first(id.rawValue, row: Self.record))
   }
@@ -317,6 +320,7 @@ extension Verbs {
         requirementClass: RequirementClass(definition: record.definition, priority: record.priority))
       (record.eligibleAt, record.waitsBecause) = (.distantFuture, nil)
     }
+    record.result = row.optionalBlob(48).map(JobResult.init(trusted:))
     return record
   }
 
@@ -331,6 +335,10 @@ extension Verbs {
 }
 
 extension Query {
+  /// The row of a divided request is its first shard's, whose result is not that of the request.
+  private static let ownResult = """
+    CASE WHEN r.state = 3 AND r.first_unit IS NULL THEN (SELECT o.bytes FROM result o WHERE o.request = r.id) END
+    """
   /// The columns that `Verbs.record` reads. A list leaves out cursors and payloads, which may be large.
   static func recordColumns(withBlobs: Bool) -> String {
     """
@@ -348,7 +356,8 @@ extension Query {
         THEN (SELECT t.last_at FROM transfer_place t WHERE t.request = r.id) END,
       CASE WHEN r.files_on > 0 THEN (SELECT o.name FROM host o WHERE o.id = r.files_on) END,
       r.scheduled_at, r.backfill, i.paused_at, i.paused_by, i.paused_because, i.backfill, r.flow,
-      r.waits_on
+      r.waits_on,
+      \(withBlobs ? ownResult : "NULL")
 
     """
   }

@@ -51,6 +51,13 @@ package struct ShardRecord: Hashable, Sendable {
   package var reason: String?
   /// Whether it waits for a lane.
   package var isParked: Bool
+  /// The size of the result of a shard that has succeeded; `nil` if it gave none.
+  package var resultBytes: Int?
+  /// The result, if it has at most `shownResultBytes`: there may be thousands of shards.
+  package var result: JobResult?
+
+  /// The most bytes of the result of a shard that is shown.
+  package static let shownResultBytes = 4 << 10
 
   package init(
     id: RequestID, index: Int, state: RequestState, first: Int64, end: Int64? = nil, launches: Int = 0,
@@ -73,11 +80,14 @@ extension Verbs {
   package func shards(of request: RequestID, after: Int?, limit: Int) throws -> [ShardRecord] {
     try prepare(.shardRecords).all(request.rawValue, after ?? -1, limit) { row in
       let state = RequestState(code: row.int(2))
-      return ShardRecord(
+      var record = ShardRecord(
         id: RequestID(row.int64(0)), index: row.int(1), state: state, first: row.int64(3),
         end: row.optionalInt64(4), launches: row.int(5), host: row.optionalText(6).map(HostName.init),
         batches: row.int(7), completedUnits: row.int64(8), totalUnits: row.optionalInt64(9),
         reason: row.optionalText(10), isParked: state == .scheduled && row.time(11) == .distantFuture)
+      record.resultBytes = row.optionalInt64(12).map { Int($0) }
+      record.result = row.optionalBlob(13).map(JobResult.init(trusted:))
+      return record
     }
   }
 
@@ -160,8 +170,10 @@ extension Query {
   static let shardRecords = Query(
     """
     SELECT r.id, r.shard, r.state, r.first_unit, r.end_unit, r.launches, h.name, coalesce(p.batches, 0),
-      coalesce(p.completed_units, 0), coalesce(r.end_unit - r.first_unit, p.total_units), r.reason, r.eligible_at
+      coalesce(p.completed_units, 0), coalesce(r.end_unit - r.first_unit, p.total_units), r.reason, r.eligible_at,
+      length(o.bytes), CASE WHEN length(o.bytes) <= \(ShardRecord.shownResultBytes) THEN o.bytes END
     FROM \(allShards) LEFT JOIN progress p ON p.request = r.id LEFT JOIN host h ON h.id = r.host
+      LEFT JOIN result o ON o.request = r.id AND r.state = 3
     WHERE r.shard > ?2 ORDER BY r.shard LIMIT ?3
     """)
   static let shardSums = Query(

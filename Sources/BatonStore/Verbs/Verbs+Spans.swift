@@ -232,10 +232,8 @@ extension Verbs {
   private static func wait(_ row: Columns, from index: Int32) -> SpanSource.Wait? {
     guard let readyAt = row.optionalTime(index) else { return nil }
     let cause = row.optionalInt64(index + 1).flatMap { Cause(rawValue: Int($0)) }
-    // The cause of a spacing is that of a key too, and a request that has waited for one says which.
-    let key = cause == .rateLimited ? row.optionalText(44).map { LimitKey(name: $0) } : nil
     return SpanSource.Wait(
-      readyAt: readyAt, heldBy: key?.obstacle.rawValue ?? cause?.obstacle(until: readyAt, liveNumber: 0).code,
+      readyAt: readyAt, heldBy: cause?.obstacle(until: readyAt, liveNumber: 0).code,
       obstacles: row.optionalText(index + 2).map(WaitObstacles.init) ?? WaitObstacles())
   }
 
@@ -307,7 +305,7 @@ extension Query {
       c.state, c.reason, c.ended_at,
       EXISTS (SELECT 1 FROM event e WHERE e.request = r.id),
       ?2 <= 1 AND EXISTS (SELECT 1 FROM joining j WHERE j.request = r.id), s.shards, c.shards,
-      EXISTS (SELECT 1 FROM transfer t WHERE t.request = r.id), r.flow, r.waits_on
+      EXISTS (SELECT 1 FROM transfer t WHERE t.request = r.id), r.flow
     FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
       LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1

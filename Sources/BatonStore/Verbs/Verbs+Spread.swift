@@ -308,9 +308,9 @@ extension Query {
   static let insertShard = Query(
     """
     INSERT INTO request (id, identifier, number, definition, priority, state, eligible_at, earliest_at, submitted_at,
-      principal, trace_id, span_id, is_sampled, ready_at, head, shard, first_unit, end_unit, scheduled_at)
+      principal, trace_id, span_id, is_sampled, ready_at, head, shard, first_unit, end_unit, scheduled_at, flow)
     SELECT ?1, identifier, number, definition, priority, 1, ?5, ?5, submitted_at, principal, trace_id, span_id,
-      is_sampled, ?6, id, ?2, ?3, ?4, scheduled_at
+      is_sampled, ?6, id, ?2, ?3, ?4, scheduled_at, flow
     FROM request WHERE id = ?7
     """)
   static let parkedShard = Query(

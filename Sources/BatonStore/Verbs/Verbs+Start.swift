@@ -39,6 +39,7 @@ extension Verbs {
     var assignment = Assignment(
       candidate, place, after: try lastEnd(before: candidate), startedAt: now.date, isSimulated: isSimulated)
     assignment.madeShards = madeShards
+    assignment.inputs = try inputs(of: candidate)
     if candidate.hasTransfers { assignment.transfers = try tellTransfers(of: candidate.request, to: number) }
     return assignment
   }

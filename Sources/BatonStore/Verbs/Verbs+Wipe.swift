@@ -19,7 +19,8 @@ extension Query {
     + [
       "notification", "joining", "rejected_span", "unsent_span", "completion", "poke", "submission", "output",
       "item_page", "event",
-      "payload", "progress", "launch", "request", "identifier", "definition_version", "condition_change", "definition",
-      "share", "namespace_share", "limit_line", "limit_key", "pattern", "eviction", "host", "clock", "coordinator",
+      "payload", "progress", "result", "launch", "request", "identifier", "definition_version", "condition_change",
+      "definition", "share", "namespace_share", "limit_line", "limit_key", "pattern", "eviction", "host", "clock",
+      "coordinator",
     ].map { Query("DELETE FROM \($0)") }
 }

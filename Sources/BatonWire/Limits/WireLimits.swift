@@ -100,6 +100,9 @@ package enum WireLimits {
   package static let launchPayload = WireLimit(
     "payload of a launch's submission", Submission.maximumPayloadBytes, .bytes, closes)
 
+  package static let result = WireLimit(
+    "result of a job", JobResult.maximumBytes, .bytes, "the launch fails; a worker that sends it is disconnected")
+
   // MARK: Transfers
 
   package static let transfers = WireLimit("transfers that a launch adds with one checkpoint", 1000, .count, closes)
@@ -130,7 +133,7 @@ package enum WireLimits {
     labelName, labelValue,
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
-    requestItemBytes, launchSubmission, launchPayload,
+    requestItemBytes, launchSubmission, launchPayload, result,
     transfers, transfer, transferStatuses, principal, submissionID, payload, submissions, definitions, states,
     hostArgument,
     hostTerms, comparedDefinitions,

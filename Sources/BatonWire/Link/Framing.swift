@@ -47,7 +47,8 @@ package enum Framing {
 extension WorkerMessage {
   fileprivate var approximateBytes: Int {
     switch self {
-    case .checkpoint(let checkpoint): 64 + (checkpoint.cursor?.count ?? 0) + checkpoint.transfers.count * 1024
+    case .checkpoint(let checkpoint):
+      64 + (checkpoint.cursor?.count ?? 0) + checkpoint.transfers.count * 1024 + (checkpoint.result?.json.count ?? 0)
     case .items(let page): page.approximateBytes
     case .output(let chunk): 32 + chunk.bytes.count
     case .hello(let hello): 1024 + hello.running.count * 24
@@ -63,8 +64,8 @@ extension CoordinatorMessage {
   fileprivate var approximateBytes: Int {
     switch self {
     case .launch(let assignment):
-      256 + (assignment.payload?.count ?? 0) + (assignment.progress.cursor?.count ?? 0) + assignment.transfers.count
-        * 1024
+      256 + (assignment.payload?.count ?? 0) + (assignment.progress.cursor?.count ?? 0)
+        + assignment.transfers.count * 1024 + assignment.inputs.reduce(0) { $0 + 256 + $1.resultBytes }
     case .items(let page): page.approximateBytes
     case .definition, .unusableDefinition: 64 << 10
     case .transfers(let orders): 64 + orders.count * 1024

@@ -154,6 +154,7 @@ extension Assignment {
       $0.isSimulated = isSimulated
       $0.transfers = transfers.map(\.wire)
       if let scheduledAt { $0.scheduledAt = scheduledAt.nanoseconds }
+      $0.inputs = inputs.map(\.proto)
       if let shard {
         $0.shard = .with {
           $0.index = Int64(shard.index)
@@ -184,6 +185,7 @@ extension Assignment {
       gpus: proto.gpus.map(Int.init), pendingExpiry: expiry, isSimulated: proto.isSimulated)
     transfers = try proto.transfers.map { try TransferEvent(wire: $0) }
     if proto.hasScheduledAt { scheduledAt = Timestamp(nanoseconds: proto.scheduledAt) }
+    inputs = try proto.inputs.map(RequestInput.init)
     if proto.hasShard {
       let end = proto.shard.hasEnd ? proto.shard.end : nil
       guard proto.shard.index >= 0, proto.shard.first >= 0, end.map({ $0 >= proto.shard.first }) ?? true else {

@@ -229,6 +229,7 @@ extension Checkpoint {
       $0.reachesEnd = reachesEnd
       $0.isEndOnly = isEndOnly
       $0.transfers = transfers.map(\.wire)
+      if let result { $0.result = Data(result.json) }
     }
   }
 
@@ -240,6 +241,7 @@ extension Checkpoint {
       isEndOnly: proto.isEndOnly)
     try WireLimits.transfers.check(proto.transfers.count)
     transfers = try proto.transfers.map { try Transfer(wire: $0) }
+    if proto.hasResult { result = try JobResult(wire: proto.result) }
   }
 }
 

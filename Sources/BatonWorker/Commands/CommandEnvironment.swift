@@ -62,6 +62,7 @@ struct CommandEnvironment: Sendable {
     if let shards { values["BATON_SHARDS"] = String(shards) }
     if let time = assignment.scheduledAt { values["BATON_SCHEDULED_TIME"] = time.utc }
     if !gpus.isEmpty { values["BATON_GPUS"] = gpus.joined(separator: ",") }
+    if !assignment.inputs.isEmpty { values["BATON_INPUTS_FILE"] = folder.inputsFile }
     if hasTransfers { values["BATON_TRANSFERS"] = folder.transfersFile }
     if maySubmit { values[SubmissionSocketClient.variable] = folder.submissionSocket }
     values["BATON_PAYLOAD_FILE"] = folder.payloadFile(of: assignment)

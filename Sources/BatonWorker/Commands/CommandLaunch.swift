@@ -47,6 +47,7 @@ struct CommandLaunch: Sendable {
       try folder.write(
         assignment.transfers, links: runner.confinement.level != nil, below: runner.folders.data)
     }
+    if !assignment.inputs.isEmpty { try folder.writeInputs(InputNotice.json(assignment.inputs)) }
     let maySubmit = runner.definition.maySubmit != nil
     submissions = maySubmit ? try SubmissionSocket(in: folder, for: user) : nil
     environment = CommandEnvironment(

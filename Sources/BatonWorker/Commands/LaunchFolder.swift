@@ -74,6 +74,12 @@ struct LaunchFolder: Sendable {
     return place
   }
 
+  /// The value of `BATON_INPUTS_FILE`.
+  var inputsFile: String { "\(path)/\(Self.inputsName)" }
+
+  /// Writes the file with how the requests have ended that this one waited for.
+  func writeInputs(_ bytes: [UInt8]) throws { try folder.write(bytes, to: Self.inputsName, reader: reader) }
+
   /// The value of `BATON_SUBMIT_SOCKET`.
   var submissionSocket: String { "\(path)/\(Self.socketName)" }
 
@@ -113,7 +119,7 @@ struct LaunchFolder: Sendable {
 
   private static let (itemsName, temporaryName, emptyName) = ("items", "tmp", "work")
   private static let inner = [temporaryName, emptyName]
-  private static let (transfersName, socketName) = ("transfers.json", "submit.sock")
+  private static let (transfersName, inputsName, socketName) = ("transfers.json", "inputs.json", "submit.sock")
 
   /// Removes the folder and everything that commands put into it, or keeps it for another launch. A folder that cannot
   /// be removed is tried again when a worker starts.
@@ -129,7 +135,8 @@ struct LaunchFolder: Sendable {
   /// Removes the files that Baton made. Returns `false` if one cannot be removed.
   private func removeFiles() -> Bool {
     [
-      "payload", "checkpoint.json", Self.itemsName, Self.transfersName, Self.socketName, ProcessMarker.fileName,
+      "payload", "checkpoint.json", Self.itemsName, Self.transfersName, Self.inputsName, Self.socketName,
+      ProcessMarker.fileName,
     ].allSatisfy(folder.removeFile)
   }
 

@@ -38,7 +38,7 @@ import Testing
   /// The limits of which another test sends one more: of a worker's messages the ones that are cut here, a frame in
   /// MessageFuzzTests, the items of a request in the stores' conformance suite; of operators' calls all of them in
   /// OperatorLimitTests, but for the place of a store in MessageFuzzTests; of transfers all of them in
-  /// TransferLimitTests; of a launch's submissions below.
+  /// TransferLimitTests; of results in ResultLimitTests; of a launch's submissions below.
   private static let elsewhere = [
     WireLimits.readingText, WireLimits.text, WireLimits.textBytes, WireLimits.failure, WireLimits.detail,
     WireLimits.output, WireLimits.item, WireLimits.frame, WireLimits.pageItems, WireLimits.requestItems,
@@ -46,7 +46,7 @@ import Testing
     WireLimits.submissions, WireLimits.definitions, WireLimits.states, WireLimits.hostArgument, WireLimits.hostNumber,
     WireLimits.hostTerms, WireLimits.comparedDefinitions, WireLimits.storePlace, WireLimits.certificate,
     WireLimits.transfers, WireLimits.transfer, WireLimits.transferStatuses, WireLimits.launchSubmission,
-    WireLimits.launchPayload,
+    WireLimits.launchPayload, WireLimits.result,
   ]
 
   @Test(.refuses(25)) func `every limit is in the table, and a test sends one more of it`() throws {

@@ -120,11 +120,7 @@ extension Draw {
     case 3: .items(page())
     case 4: .itemsWanted(launch(), start: Int(wide()), count: number(0...Int(Int32.max)))
     case 5:
-      .checkpoint(
-        Checkpoint(
-          launch: launch(), batch: Int(wide()), cursor: maybe { $0.bytes($0.number(0...9)) }, completedUnits: wide(),
-          totalUnits: maybe { $0.wide() }, subtitle: maybe { $0.text() }, reachesEnd: flag(),
-          isEndOnly: flag()))
+      .checkpoint(checkpoint())
     case 6:
       .update(
         LaunchUpdate(
@@ -193,7 +189,35 @@ extension Draw {
       network: maybe { $0.one(of: NetworkState.allCases) }, isIdle: maybe { $0.flag() })
   }
 
+  mutating func checkpoint() -> Checkpoint {
+    var checkpoint = Checkpoint(
+      launch: launch(), batch: Int(wide()), cursor: maybe { $0.bytes($0.number(0...9)) }, completedUnits: wide(),
+      totalUnits: maybe { $0.wide() }, subtitle: maybe { $0.text() }, reachesEnd: flag(), isEndOnly: flag())
+    checkpoint.result = maybe { $0.result() }
+    return checkpoint
+  }
+
+  /// JSON of each kind.
+  mutating func result() -> JobResult {
+    JobResult(
+      trusted: Array(one(of: ["null", "-1.5e3", "\"é\\u0000\"", "[[], {}, true]", " {\"a\": {\"a\": [1]}} "]).utf8))
+  }
+
+  private mutating func input() -> RequestInput {
+    RequestInput(
+      identifier(), number: number(1...Int(Int32.max)), state: one(of: [.succeeded, .failed, .cancelled]),
+      result: maybe { $0.result() },
+      shards: some { draw in RequestInput.ShardResult(shard: draw.number(0...70_000), result: draw.result()) },
+      isCut: flag())
+  }
+
   mutating func assignment() -> Assignment {
+    var assignment = plainAssignment()
+    assignment.inputs = some { $0.input() }
+    return assignment
+  }
+
+  private mutating func plainAssignment() -> Assignment {
     Assignment(
       launch: launch(), identifier: identifier(), requestNumber: Int(wide()), definition: DefinitionID(wide()),
       priority: one(of: Priority.allCases), payload: maybe { $0.bytes($0.number(0...9)) },

@@ -17,7 +17,8 @@ import Testing
     let locale = names.filter { $0.hasPrefix("LC_") || $0 == "LANG" }
     let given: Set = [
       "PATH", "HOME", "TMPDIR", "QUALITY", "BATON_IDENTIFIER", "BATON_REQUEST", "BATON_LAUNCH", "BATON_BATCH",
-      "BATON_HOST", "BATON_PAYLOAD_FILE", "BATON_CHECKPOINT_FILE", "BATON_EXPIRY_FILE", "TRACEPARENT",
+      "BATON_HOST", "BATON_PAYLOAD_FILE", "BATON_CHECKPOINT_FILE", "BATON_EXPIRY_FILE", "BATON_PROGRESS_FD",
+      "TRACEPARENT",
     ]
     #expect(Set(names).subtracting(locale) == given)
     let own = Set(ProcessInfo.processInfo.environment.keys)

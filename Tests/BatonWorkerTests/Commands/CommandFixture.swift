@@ -58,28 +58,36 @@ final class CommandFixture: Sendable {
       command: ["/bin/sh", "-c", script, "sh"], directory: directory, items: items, batchSize: batchSize, pass: pass)
   }
 
-  func runner(_ work: Work, kind: JobKind = .processing, payload: [UInt8]? = nil) -> CommandRunner {
+  func runner(
+    _ work: Work, kind: JobKind = .processing, payload: [UInt8]? = nil, inputs: [RequestInput] = []
+  ) -> CommandRunner {
     var definition = Definition(pattern: IdentifierPattern("com.example.export.*")!, kind: kind)
     definition.work = work
-    let assignment = Assignment(
+    var assignment = Assignment(
       launch: LaunchKey(request: RequestID(7), number: 2), identifier: JobIdentifier("com.example.export.photos")!,
       requestNumber: 5, definition: DefinitionID(1), priority: .utility, payload: payload,
       trace: TraceContext(traceparent: "00-01010101010101010101010101010101-0202020202020202-01")!,
       startedAt: Timestamp(nanoseconds: 0))
+    assignment.inputs = inputs
     return CommandRunner(
       definition: definition, assignment: assignment, folders: folders, host: HostName("box"), processes: processes,
       time: clock.time, confinement: confinement)
   }
 
   @discardableResult
-  func run(_ work: Work, on runtime: FakeRuntime = FakeRuntime(), payload: [UInt8]? = nil) async throws -> FakeRuntime {
-    try await runner(work, payload: payload).run(runtime)
+  func run(
+    _ work: Work, on runtime: FakeRuntime = FakeRuntime(), kind: JobKind = .processing, payload: [UInt8]? = nil,
+    inputs: [RequestInput] = []
+  ) async throws -> FakeRuntime {
+    try await runner(work, kind: kind, payload: payload, inputs: inputs).run(runtime)
     return runtime
   }
 
   /// Runs work that must fail, and returns its error.
-  func failure(_ work: Work, on runtime: FakeRuntime = FakeRuntime()) async throws -> CommandError {
-    try #require(await #expect(throws: CommandError.self) { try await self.run(work, on: runtime) })
+  func failure(
+    _ work: Work, on runtime: FakeRuntime = FakeRuntime(), kind: JobKind = .processing
+  ) async throws -> CommandError {
+    try #require(await #expect(throws: CommandError.self) { try await self.run(work, on: runtime, kind: kind) })
   }
 
   /// Runs the work, lets its launch expire when `ready` returns, and returns the result.

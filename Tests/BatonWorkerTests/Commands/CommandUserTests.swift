@@ -51,6 +51,7 @@ struct CommandUserTests {
     let fixture = try fixture(level)
     let script = """
       cat "$BATON_ITEMS_FILE" "$BATON_PAYLOAD_FILE" > got
+      grep -c fetch "$BATON_INPUTS_FILE" >> got
       echo x > "$TMPDIR/x" || exit 2
       launch=${BATON_EXPIRY_FILE%/*}
       (echo x > "$launch/expiry.json") 2>/dev/null && exit 3
@@ -60,8 +61,9 @@ struct CommandUserTests {
       """
     var work = work(fixture, script.replacing("${", with: "$${"))
     work.pass = .file
-    try await fixture.run(work, payload: Array("payload\n".utf8))
-    #expect(try fixture.read("got") == "1\npayload\n1\n")
+    let input = RequestInput(JobIdentifier("com.example.fetch")!, number: 1, state: .succeeded)
+    try await fixture.run(work, payload: Array("payload\n".utf8), inputs: [input])
+    #expect(try fixture.read("got") == "1\npayload\n1\n1\n")
     #expect(fixture.names(in: fixture.folders.launches).isEmpty, "the folder is removed with what the user left in it")
   }
 

@@ -66,7 +66,8 @@ import Testing
 
   @Test(.contract(42.1), arguments: RefreshResult.allCases)
   func `a line may say what a refresh found`(result: RefreshResult) async throws {
-    let runtime = try await fixture.run(fixture.shell(#"echo '{"result": "\#(result.rawValue)"}' >&3"#))
+    let runtime = try await fixture.run(
+      fixture.shell(#"echo '{"result": "\#(result.rawValue)"}' >&3"#), kind: .refresh)
     #expect(runtime.result == result)
   }
 
@@ -80,8 +81,7 @@ import Testing
 
   @Test(arguments: [
     (#"{"checkpoint": 1"#, "is not a JSON object"), (#"[1]"#, "is not a JSON object"),
-    (#"{"completed": "1"}"#, "'subtitle' and 'result' are strings"),
-    (#"{"completed": -1}"#, "has a negative 'completed'"), (#"{"result": "old"}"#, "not newData, noData or failed"),
+    (#"{"completed": "1"}"#, "'subtitle' is a string"), (#"{"completed": -1}"#, "has a negative 'completed'"),
     (#"{"checkpont": 1}"#, "unknown key 'checkpont'"), ("", "is not a JSON object"),
   ])
   func `a line that means nothing stops the command and is named`(line: String, text: String) async throws {
@@ -160,7 +160,7 @@ import Testing
     let runtime = FakeRuntime { _ in early.withLock { $0.append(isAcknowledged()) } }
     let line = Array("{\"completed\": 1}\n".utf8)
     #expect(write(toWorker, line, line.count) == line.count)
-    try await ProgressPump(channel, runtime: runtime).drain(isWhole: false)
+    try await ProgressPump(channel, of: .processing, runtime: runtime).drain(isWhole: false)
     #expect(early.withLock { $0 } == [false])
     #expect(isAcknowledged())
   }

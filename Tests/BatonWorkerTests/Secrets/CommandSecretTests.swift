@@ -60,7 +60,7 @@ struct CommandSecretTests {
     let runtime = try await fixture.commands.run(fixture.work(script, SecretFixture.descriptor))
     #expect(runtime.output == "")
     #expect(try fixture.result("got") == SecretFixture.password)
-    #expect(try fixture.result("open") == "0 1 2 3 5 ", "3 is the folder that ls reads")
+    #expect(try fixture.result("open") == "0 1 2 3 4 5 ", "3 is the pipe for results, 4 the folder that ls reads")
   }
 
   @Test("gets a variable instead if the definition says so")

@@ -218,7 +218,8 @@ extension StoreConformance {
 }
 
 /// A member of a flow of the cases.
-private struct Member {
+/// A job of a flow.
+struct Member {
   var name: String
   var after: [String]
   var end: Dependency.End
@@ -232,7 +233,7 @@ private struct Member {
   }
 }
 
-private struct SubmittedFlow {
+struct SubmittedFlow {
   var definitions: [DefinitionID]
   var offers: [SubmissionOffer]
   var receipts: [SubmissionReceipt] = []
@@ -240,7 +241,7 @@ private struct SubmittedFlow {
 
 extension StoreScenario {
   /// Defines the members, and offers them.
-  fileprivate mutating func offers(_ members: [Member]) async throws -> SubmittedFlow {
+  mutating func offers(_ members: [Member]) async throws -> SubmittedFlow {
     var flow = SubmittedFlow(definitions: [], offers: [])
     for member in members {
       let id = try await define(member.name) { definition in
@@ -255,14 +256,14 @@ extension StoreScenario {
     return flow
   }
 
-  fileprivate mutating func flow(_ members: [Member]) async throws -> SubmittedFlow {
+  mutating func flow(_ members: [Member]) async throws -> SubmittedFlow {
     var flow = try await offers(members)
     flow.receipts = try await store.submitFlow(flow.offers, at: now).map { try $0.receipt }
     return flow
   }
 
   /// The states of the members, in their order.
-  fileprivate func states(_ flow: SubmittedFlow) async throws -> [RequestState] {
+  func states(_ flow: SubmittedFlow) async throws -> [RequestState] {
     var states: [RequestState] = []
     for receipt in flow.receipts { states.append(try await state(receipt.request)) }
     return states

@@ -56,7 +56,8 @@ package struct StoreConformance {
     definitions + submitting + waiting + failing + clocks + dates + repeating + calendar + pausing + backfilling
     + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
-    + using + cancelling + retrying + followingUp + flows + redefining + rescheduling + reading + narrowing + explaining
+    + using + cancelling + retrying + followingUp + flows + results + redefining + rescheduling + reading + narrowing
+    + explaining
     + retention + spans
     + receipts
     + workers

@@ -146,9 +146,10 @@ final class SimulatedHandler {
 
   private func commit() throws {
     let after = batches + 1
-    let commit = Commit(
+    var commit = Commit(
       cursor: Checkpoint.cursor(of: launch.request, after: after), completedUnits: completed(after),
       totalUnits: Int64(total * batchSize), reachesEnd: isCommand && after == total)
+    commit.result = Schedule.result(of: launch.request, identifier, batch: batches)
     if commit.reachesEnd { return try endWith(commit) }
     phase = .committing
     try ask(.commit(commit))

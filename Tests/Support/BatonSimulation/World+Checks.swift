@@ -145,6 +145,7 @@ extension World {
     try checkChain(assignment)
     try checkFlow(assignment)
     try checkLimits(assignment)
+    try checkInputs(assignment)
     if !isCalm, draw.chance(3) { cancelAtOnce(assignment.identifier) }
   }
 
@@ -248,13 +249,19 @@ extension World {
     }
   }
 
-  /// Checks that a repeated job has its next request in the store when the last one starts.
+  /// Checks that a repeated job has its next request in the store when the last one starts. A backfill of a job whose
+  /// chain was cancelled ends with its last time.
   func checkChain(_ assignment: Assignment) throws {
     guard assignment.launch.number == 1,
       schedule.definition(for: assignment.identifier)?.repeats == true
     else { return }
-    let next = try store.transaction { try $0.request(assignment.identifier, number: assignment.requestNumber + 1) }
-    try journal.expect(next != nil, .completion, "\(assignment.launch) of a chain started, and none follows it")
+    let (started, next) = try store.transaction { verbs in
+      let (name, number) = (assignment.identifier, assignment.requestNumber)
+      return (try verbs.request(name, number: number), try verbs.request(name, number: number + 1))
+    }
+    try journal.expect(
+      next != nil || started?.isBackfill == true, .completion,
+      "\(assignment.launch) of a chain started, and none follows it")
   }
 
   /// Checks what the handler of a link was told of the next one: that it is in the store, and the only one that this

@@ -20,20 +20,23 @@ extension CommandLaunch {
       // A batch must not be announced if it will not run.
       if stop.isStopped { throw CommandExpired(isGraceful: true) }
       runtime.batchBegins()
-      try await execute(ItemPassage(batch, launch: self).invocation())
+      let said = try await ResultPipe(of: self).execute(ItemPassage(batch, launch: self).invocation())
       if end == source.count {
         _ = try await more
-        return try await commit(end, of: end)
+        return try await commit(end, of: end, said)
       }
-      try await commit(end, of: source.count)
+      try await commit(end, of: source.count, said)
       offset = end
       ahead += try await more
     }
   }
 
-  private func commit(_ completed: Int, of total: Int) async throws {
-    let commit = Commit(
-      cursor: nil, completedUnits: Int64(completed), totalUnits: Int64(total), reachesEnd: completed == total)
+  private func commit(_ completed: Int, of total: Int, _ said: ResultPipe.Said = ResultPipe.Said()) async throws {
+    var commit = Commit(
+      cursor: nil, completedUnits: Int64(completed), totalUnits: Int64(total), subtitle: said.subtitle,
+      reachesEnd: completed == total)
+    commit.result = said.result
+    if let found = said.found { runtime.conclude(found) }
     if commit.reachesEnd { try await runtime.commitLast(commit) } else { try await runtime.commit(commit) }
   }
 }

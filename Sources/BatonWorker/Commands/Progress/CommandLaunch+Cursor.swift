@@ -8,7 +8,7 @@ extension CommandLaunch {
   /// Runs the command once for all remaining work. Its exit with status 0 ends the request.
   func runWithCursor() async throws {
     let channel = try ProgressChannel()
-    let pump = ProgressPump(channel, runtime: runtime, redaction: secrets.redaction)
+    let pump = ProgressPump(channel, of: runner.definition.kind, runtime: runtime, redaction: secrets.redaction)
     let problem = Mutex<(any Error)?>(nil)
     let run: Result<Void, any Error>
     do {

@@ -7,20 +7,23 @@ import BatonModel
 #endif
 
 /// One line that a command with its own cursor wrote to `BATON_PROGRESS_FD`. It is a JSON object with any of these
-/// keys: `checkpoint` (any value), `completed` and `total` (whole numbers), `subtitle`, `result` (the result of a
-/// refresh), and `transfers` (a list).
+/// keys: `checkpoint` (any value), `completed` and `total` (whole numbers), `subtitle`, `result` (any value; of a
+/// refresh one of three words), and `transfers` (a list).
 struct ProgressLine: Hashable, Sendable {
   /// The value's bytes as the command wrote them. `nil` keeps the last cursor.
   var checkpoint: [UInt8]?
   var completed: Int64?
   var total: Int64?
   var subtitle: String?
-  var result: RefreshResult?
+  /// The result of the request; its bytes are those that the command wrote.
+  var result: JobResult?
+  /// What a refresh has found: its result.
+  var found: RefreshResult?
   /// Transfers that the command adds. They are stored with the line.
   var transfers: [Transfer] = []
 
-  /// The longest line in bytes: the largest checkpoint plus room for the other keys.
-  static let maximumBytes = Checkpoint.maximumCursorBytes + (64 << 10)
+  /// The longest line in bytes: the largest checkpoint and the largest result, plus room for the other keys.
+  static let maximumBytes = Checkpoint.maximumCursorBytes + JobResult.maximumBytes + (64 << 10)
 
   /// The most transfers of one line.
   static let mostTransfers = 1_000
@@ -53,21 +56,22 @@ struct ProgressLine: Hashable, Sendable {
     var completed: Int64?
     var total: Int64?
     var subtitle: String?
-    var result: String?
     var transfers: [AddedTransfer]?
   }
 
   private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle", "result", "transfers"]
 
-  /// - Parameter redaction: removes secrets from the subtitle and from the messages of errors.
+  /// - Parameters:
+  ///   - kind: of the definition. The result of a refresh is one of three words.
+  ///   - redaction: removes secrets from the subtitle and from the messages of errors.
   /// - Throws: `CommandError` with the code `.badProgress`. The message names the line.
-  init(_ bytes: [UInt8], number: Int, redaction: Redaction = .none) throws {
+  init(_ bytes: [UInt8], number: Int, of kind: JobKind, redaction: Redaction = .none) throws {
     let line = redaction.redacted(bytes)
     guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
       throw Self.problem(
         line, number,
-        "is not a JSON object in which 'completed' and 'total' are whole numbers, 'subtitle' and 'result' are strings, "
-          + "and 'transfers' is a list of objects with 'url'"
+        "is not a JSON object in which 'completed' and 'total' are whole numbers, 'subtitle' is a string, and "
+          + "'transfers' is a list of objects with 'url'"
       )
     }
     let members = JSONMembers(of: bytes).members
@@ -85,9 +89,12 @@ struct ProgressLine: Hashable, Sendable {
       throw Self.problem(
         line, number, "has a checkpoint of \(size) bytes, over the limit of \(Checkpoint.maximumCursorBytes)")
     }
-    if let name = fields.result {
-      result = RefreshResult(rawValue: name)
-      if result == nil { throw Self.problem(line, number, "has a 'result' that is not newData, noData or failed") }
+    if let json = members.last(where: { $0.key == "result" })?.value {
+      result = try Self.result(json, line, number, redaction)
+    }
+    if kind == .refresh, let result, result.text != "null" {
+      found = RefreshResult.allCases.first { "\"\($0.rawValue)\"" == result.text }
+      if found == nil { throw Self.problem(line, number, "has a 'result' that is not newData, noData or failed") }
     }
     transfers = (fields.transfers ?? []).map(\.transfer)
     if let problem = transfers.lazy.compactMap(\.problems.first).first {
@@ -98,6 +105,21 @@ struct ProgressLine: Hashable, Sendable {
     }
     if (completed ?? 0) < 0 || (total ?? 0) < 0 {
       throw Self.problem(line, number, "has a negative 'completed' or 'total'")
+    }
+  }
+
+  /// The value of `result`. A value that the store would not keep as it is fails the launch: otherwise the jobs that
+  /// come after this one would get another result, or none, and nothing would say so.
+  private static func result(
+    _ json: ArraySlice<UInt8>, _ line: [UInt8], _ number: Int, _ redaction: Redaction
+  ) throws -> JobResult {
+    if redaction.finds(in: Array(json)) {
+      throw problem(line, number, "has the value of a secret in its result, which would be stored; leave the value out")
+    }
+    do throws(JobResultProblem) {
+      return try JobResult(Array(json))
+    } catch {
+      throw problem(line, number, "has \(error)")
     }
   }
 

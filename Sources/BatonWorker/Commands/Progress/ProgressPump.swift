@@ -6,6 +6,7 @@ import Synchronization
 final class ProgressPump: Sendable {
   private let channel: ProgressChannel
   private let runtime: any CommandRuntime
+  private let kind: JobKind
   private let redaction: Redaction
   private let state = Mutex(State())
 
@@ -16,10 +17,13 @@ final class ProgressPump: Sendable {
     var acknowledged = 0
   }
 
-  /// - Parameter redaction: removes secrets from the lines. A line whose checkpoint has one is refused, because a
-  ///   checkpoint is stored, and has to come back as it is.
-  init(_ channel: ProgressChannel, runtime: any CommandRuntime, redaction: Redaction = .none) {
+  /// - Parameters:
+  ///   - kind: of the definition.
+  ///   - redaction: removes secrets from the lines. A line whose checkpoint or result has one is refused, because these
+  ///     are stored, and have to come back as they are.
+  init(_ channel: ProgressChannel, of kind: JobKind, runtime: any CommandRuntime, redaction: Redaction = .none) {
     self.channel = channel
+    self.kind = kind
     self.runtime = runtime
     self.redaction = redaction
   }
@@ -74,18 +78,18 @@ final class ProgressPump: Sendable {
 
   private func commit(_ bytes: [UInt8]) async throws {
     let number = state.withLock { $0.committed } + 1
-    let line = try ProgressLine(bytes, number: number, redaction: redaction)
+    let line = try ProgressLine(bytes, number: number, of: kind, redaction: redaction)
     let last = runtime.progress
     var commit = Commit(
       cursor: line.checkpoint ?? last.cursor, completedUnits: line.completed ?? last.completedUnits,
       totalUnits: line.total ?? last.totalUnits, subtitle: line.subtitle)
-    commit.transfers = line.transfers
+    (commit.transfers, commit.result) = (line.transfers, line.result)
     do {
       try await runtime.commit(commit)
     } catch let error as HandlerError where error.code == .checkpointRefused {
       throw ProgressLine.problem(redaction.redacted(bytes), number, "was refused (\(error.message))")
     }
-    if let result = line.result { runtime.conclude(result) }
+    if let found = line.found { runtime.conclude(found) }
     state.withLock { $0.committed = number }
   }
 
