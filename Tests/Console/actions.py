@@ -75,7 +75,7 @@ def requests(bench):
 @check("actions", "those of schedules, receivers and flows")
 def flows(bench):
     def paused():
-        return bench.fleet.json("schedules", "com.example.nightly")[0]["paused"]
+        return bench.fleet.json("schedules", "list", "com.example.nightly")[0]["paused"]
 
     page = bench.browser.page()
     act(page, "/definitions/com.example.nightly/resume")
@@ -92,7 +92,7 @@ def flows(bench):
     # By keyboard: from a box of the picture to the page of its request.
     page.locator("svg.flow a").nth(2).focus()
     page.keyboard.press("Enter")
-    page.wait_for_url("**/requests/com.example.flow.*")
+    page.wait_for_url("**/requests/com.example.flow.**")
     expect("after these" in page.inner_text("main"), "the request does not say what it waits for")
     act(page, f"{flow}/cancel")
     states = {name: request(bench, f"flow.{name}")["state"] for name in ("fetch", "work", "repair", "report")}

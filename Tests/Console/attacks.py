@@ -308,7 +308,7 @@ def reader(bench):
 
 def expect_only_reading(bench, site, but=()):
     for name, path in PAGES.items():
-        if name in ("question", "check", *but):
+        if name in ("question", "question-flow", "check", *but):
             continue
         answer = site.get(path)
         expect(answer.status == (404 if name == "missing" else 200), f"{path} is answered {answer}")

@@ -37,7 +37,7 @@ struct SchedulesListCommand: AsyncParsableCommand, Sendable {
 
       Examples:
         baton schedules list
-        baton schedules 'com.example.nightly.*'
+        baton schedules list 'com.example.nightly.*'
         baton schedules -o jsonl | jq -r 'select(.nextAt == null).identifier'
         baton schedules -o jsonl | jq -r 'select(.paused).identifier'
       """)
