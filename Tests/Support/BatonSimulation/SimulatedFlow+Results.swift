@@ -17,7 +17,7 @@ extension Schedule {
 }
 
 extension World {
-  /// Checks that each launch of a member gets the last result of each request that it waited for, whatever was killed.
+  /// Checks that each launch of a member gets the last result of each request that it waited for, after each fault.
   func checkInputs(_ assignment: Assignment) throws {
     guard Schedule.flow.contains(assignment.identifier), aftermath == nil else { return }
     let (record, awaited) = try store.transaction { verbs in
