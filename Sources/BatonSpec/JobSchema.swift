@@ -329,12 +329,12 @@ package enum JobSchema {
           }
         },
         "onSuccess": {
-          "description": "The job that is submitted when a request has succeeded, with the facts about it as payload. For a wildcard it may end with .${wildcard}.",
-          "$ref": "#/definitions/followUp"
+          "description": "The job that is submitted when a request has succeeded, with the facts about it as payload; or a list of jobs, which are submitted as a flow. For a wildcard each may end with .${wildcard}.",
+          "$ref": "#/definitions/followUps"
         },
         "onFailure": {
-          "description": "The job that is submitted when a request has failed, with the facts about it as payload. For a wildcard it may end with .${wildcard}.",
-          "$ref": "#/definitions/followUp"
+          "description": "The job that is submitted when a request has failed, with the facts about it as payload; or a list of jobs, which are submitted as a flow. For a wildcard each may end with .${wildcard}.",
+          "$ref": "#/definitions/followUps"
         },
         "notify": {
           "description": "Who is told of what happens to requests of this job. The names are those of 'receivers' in coordinator.yaml, which has the addresses.",
@@ -457,6 +457,12 @@ package enum JobSchema {
             "type": "string",
             "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
           }
+        },
+        "followUps": {
+          "anyOf": [
+            {"$ref": "#/definitions/followUp"},
+            {"type": "array", "minItems": 1, "maxItems": 32, "uniqueItems": true, "items": {"$ref": "#/definitions/followUp"}}
+          ]
         },
         "followUp": {
           "type": "string",

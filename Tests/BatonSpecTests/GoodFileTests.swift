@@ -47,12 +47,16 @@ struct GoodFileTests {
     let handler = definition("com.example.handler", .processing) {
       $0.batchTimeout = .seconds(600)
       $0.retry.notOn = [FailureKind(rawValue: "NotFoundError"), .exit(64)]
-      $0.onSuccess = JobReference("com.example.report")
+      $0.onSuccess = FollowUp("com.example.report")
     }
     let customers = definition("com.example.customers.*", .processing) {
-      $0.onFailure = JobReference("com.example.repair.${wildcard}")
+      $0.onFailure = FollowUp("com.example.repair.${wildcard}")
     }
-    #expect(try definitions("retry") == [crawl, handler, customers])
+    let nightly = definition("com.example.nightly", .processing) {
+      $0.onSuccess = FollowUp("com.example.work", "com.example.report")
+      $0.onFailure = FollowUp("com.example.repair")
+    }
+    #expect(try definitions("retry") == [crawl, handler, customers, nightly])
   }
 
   @Test("what jobs come after is read")

@@ -155,6 +155,26 @@ import Testing
     }
   }
 
+  @Test func `apply warns of jobs that follow together and that are no flow`() async throws {
+    try await withTemporaryFolder { folder in
+      let world = try Self.applying(folder)
+      var index = Definition(pattern: IdentifierPattern(trusted: "com.example.index"), kind: .processing)
+      index.after = [Dependency(JobReference("com.example.fetch")!)]
+      let report = DefinitionReport(definition: index, appliedAt: now)
+      world.coordinator.state.withLock { $0.reports.append(report) }
+      try write(
+        Self.changed + "\nonSuccess: [com.example.report, com.example.index]\nonFailure: com.example.index\n",
+        to: folder + "/job.yaml")
+      let run = await world.baton("apply", folder)
+      #expect(run.status == 0)
+      #expect(
+        run.error.contains(
+          "warning: 'onSuccess' of com.example.new is no flow: com.example.index comes after com.example.fetch, which "
+            + "is not in the flow"))
+      #expect(!run.error.contains("'onFailure'"))
+    }
+  }
+
   @Test func `apply --refreeze gives the definition to those that wait under an earlier one`() async throws {
     try await withTemporaryFolder { folder in
       let world = try Self.applying(folder)

@@ -121,7 +121,7 @@ work: {command: ['true']}
 ---
 identifier: com.example.flow.repair
 kind: processing
-requiresExternalPower: true
+requiredLabels: {zone: cellar}
 requiresIdle: false
 after: [{identifier: com.example.flow.fetch, on: failure}]
 work: {command: ['true']}

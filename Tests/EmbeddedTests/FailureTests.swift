@@ -50,9 +50,9 @@ struct FailureTests {
       _ = try await fleet.coordinator.apply([
         Self.definition("com.example.store") { definition in
           definition.retry.notOn = [FailureKind(rawValue: "Surprise")]
-          definition.onFailure = JobReference("com.example.repair")
+          definition.onFailure = FollowUp("com.example.repair")
         },
-        Self.definition("com.example.repair") { $0.onSuccess = JobReference("com.example.store") },
+        Self.definition("com.example.repair") { $0.onSuccess = FollowUp("com.example.store") },
       ])
       try await fleet.submit("com.example.store")
       let done = RequestFilter(states: [.succeeded])

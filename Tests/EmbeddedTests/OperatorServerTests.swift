@@ -191,8 +191,8 @@ struct OperatorServerTests {
     let own = ServedFleet.definition("com.mine.one")
     var (first, second, third) = (own, own, own)
     first.maySubmit = [IdentifierPattern("com.other.one")!]
-    second.onSuccess = JobReference("com.other.one")
-    third.onFailure = JobReference("com.other.one")
+    second.onSuccess = FollowUp("com.other.one")
+    third.onFailure = FollowUp("com.other.one")
     return [first, second, third]
   }
 

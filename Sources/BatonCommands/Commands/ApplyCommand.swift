@@ -72,15 +72,18 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     }
   }
 
-  /// The jobs that `onSuccess` and `onFailure` name and that no definition covers, in words: their submissions would
-  /// fail.
+  /// The jobs that `onSuccess` and `onFailure` name and that cannot be submitted, in words: no definition covers them,
+  /// or several of them are no flow.
   private static func gaps(after definitions: [Definition], _ api: any OperatorAPI) async throws -> [String] {
-    guard definitions.contains(where: { $0.onSuccess != nil || $0.onFailure != nil }) else { return [] }
-    let present = try await api.definitions(named: []).map(\.definition.pattern)
+    guard definitions.contains(where: { !$0.followUps.isEmpty }) else { return [] }
+    let present = try await api.definitions(named: []).map(\.definition)
     return definitions.flatMap { definition in
-      [("onSuccess", definition.onSuccess), ("onFailure", definition.onFailure)].compactMap { key, next in
-        guard let next, !present.contains(where: { $0.covers(next.pattern) }) else { return nil }
-        return "'\(key)' of \(definition.pattern) names \(next), for which no definition is applied"
+      definition.followUps.flatMap { key, next in
+        let missing = next.jobs.filter { job in !present.contains { $0.pattern.covers(job.pattern) } }
+        if missing.isEmpty {
+          return next.problem(among: present).map { ["'\(key)' of \(definition.pattern) is no flow: \($0)"] } ?? []
+        }
+        return missing.map { "'\(key)' of \(definition.pattern) names \($0), for which no definition is applied" }
       }
     }
   }
@@ -106,6 +109,23 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
       }
       return removals
     }
+  }
+}
+
+extension FollowUp {
+  /// Why the jobs cannot be submitted as a flow; `nil` if they can. With a wildcard that is known only for a request.
+  fileprivate func problem(among definitions: [Definition]) -> FlowProblem? {
+    let members = jobs.compactMap { job in
+      JobIdentifier(job.text).flatMap { name in
+        (definitions.first { $0.pattern.literal == name } ?? definitions.first { $0.pattern.matches(name) })
+          .map { FlowPlan.Member(name, of: $0) }
+      }
+    }
+    guard jobs.count > 1, members.count == jobs.count else { return nil }
+    do throws(FlowProblem) {
+      _ = try FlowPlan(members)
+      return nil
+    } catch { return error }
   }
 }
 

@@ -265,7 +265,7 @@ extension CoordinatorCore {
     for stop in answer.stops { perform(dispatcher.expire(stop.launch, stop.reason)) }
     // The released request is ready now or later. Promotion finds out which; the class is only a hint.
     if let released = answer.released { dispatcher.noteReady(released) }
-    if let followed = answer.followed {
+    for followed in answer.followed {
       dispatcher.noteReady(followed.requirementClass)
       tell(.changed(followed.request))
     }

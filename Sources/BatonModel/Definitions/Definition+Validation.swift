@@ -45,12 +45,15 @@ extension Definition {
   }
 
   private func validateFollowUps() throws(DefinitionProblem) {
-    for (field, next) in [("onSuccess", onSuccess), ("onFailure", onFailure)] {
-      guard let next else { continue }
-      if next.hasWildcard, !pattern.isWildcard {
-        throw DefinitionProblem(field, "may have '${wildcard}' only below a wildcard such as com.example.export.*")
+    for (field, next) in followUps {
+      try Limits.followUps.demand(next.jobs.count, in: field)
+      for job in next.jobs {
+        if job.hasWildcard, !pattern.isWildcard {
+          throw DefinitionProblem(field, "may have '${wildcard}' only below a wildcard such as com.example.export.*")
+        }
+        if job.pattern == pattern { throw DefinitionProblem(field, "names the job itself") }
       }
-      if next.pattern == pattern { throw DefinitionProblem(field, "names the job itself") }
+      if Set(next.jobs).count < next.jobs.count { throw DefinitionProblem(field, "names a job twice") }
     }
   }
 

@@ -53,10 +53,10 @@ package struct Definition: Hashable, Sendable, Codable {
   /// The identifiers for which launches of this definition may submit requests: each pattern covers some. `nil` means
   /// none (contract, row 9).
   package var maySubmit: [IdentifierPattern]?
-  /// The job that is submitted when a request has succeeded, with the facts about it (`EndedJob`); `nil` for none.
-  package var onSuccess: JobReference?
-  /// The job that is submitted when a request has failed; `nil` for none.
-  package var onFailure: JobReference?
+  /// The jobs that are submitted when a request has succeeded, with the facts about it (`EndedJob`); `nil` for none.
+  package var onSuccess: FollowUp?
+  /// The jobs that are submitted when a request has failed; `nil` for none.
+  package var onFailure: FollowUp?
   /// The jobs of a flow that have to end before a request of this job starts; `nil` for none. A request that is not
   /// submitted as a member of a flow waits for none of them.
   package var after: [Dependency]?

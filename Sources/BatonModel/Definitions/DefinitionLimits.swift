@@ -31,6 +31,8 @@ extension Definition {
     package static let submittedPatterns = 1...32
     /// How many jobs `after` may name.
     package static let dependencies = 1...32
+    /// How many jobs `onSuccess` and `onFailure` may name.
+    package static let followUps = 1...32
     package static let slots = 1...1_024
     package static let gpus = 1...1_024
     /// The weights of preferred labels. With the most labels their sum stays far from overflow.

@@ -52,13 +52,46 @@ package struct JobReference: Hashable, Sendable, Codable, CustomStringConvertibl
   package static let longestRow = 16
 }
 
+/// What the end of a request submits (`onSuccess`, `onFailure`): one job, or several jobs as a flow.
+package struct FollowUp: Hashable, Sendable, Codable {
+  /// Without one twice. Several are the members of one flow, each of which waits for those that its `after` names.
+  package let jobs: [JobReference]
+
+  package init(_ jobs: [JobReference]) { self.jobs = jobs }
+
+  /// The result is `nil` if one of the texts is no job.
+  package init?(_ texts: String...) {
+    let jobs = texts.compactMap { JobReference($0) }
+    guard jobs.count == texts.count else { return nil }
+    self.init(jobs)
+  }
+
+  /// One job is text, as in all versions; several are a list.
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let one = try? container.decode(JobReference.self) {
+      self.init([one])
+    } else {
+      self.init(try container.decode([JobReference].self))
+    }
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if jobs.count == 1 { try container.encode(jobs[0]) } else { try container.encode(jobs) }
+  }
+}
+
 extension Definition {
+  /// The keys of follow-ups with their values, those that are set.
+  package var followUps: [(key: String, next: FollowUp)] {
+    [("onSuccess", onSuccess), ("onFailure", onFailure)].compactMap { key, next in next.map { (key, $0) } }
+  }
+
   /// The identifiers that requests of this definition can submit, each with the key that names it. Who applies the
   /// definition needs the right to submit all of them.
   package var submitted: [(key: String, pattern: IdentifierPattern)] {
     (maySubmit ?? []).map { ("maySubmit", $0) }
-      + [("onSuccess", onSuccess), ("onFailure", onFailure)].compactMap { key, next in
-        next.map { (key, $0.pattern) }
-      }
+      + followUps.flatMap { key, next in next.jobs.map { (key, $0.pattern) } }
   }
 }

@@ -31,8 +31,8 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
       "The request before still ran when the time came. The request got the next time of its schedule (`overlap: skip`)."
     case .followed: "The end of the request has submitted another job: `onSuccess` or `onFailure` of its definition."
     case .notFollowed:
-      "The job that `onSuccess` or `onFailure` names could not be submitted; or, after a retry, a "
-        + "member of the flow could not wait again."
+      "What `onSuccess` or `onFailure` names could not be submitted; or, after a retry, a member of the flow could not "
+        + "wait again."
     case .schedulePaused: "An operator paused the schedule that has made the request: `baton schedules pause`."
     case .scheduleResumed: "An operator ended the pause of its schedule: `baton schedules resume`."
     case .spreadChanged: "An operator changed how many shards may be in work at once: `baton set`."

@@ -28,12 +28,36 @@ extension DefinitionDecoder {
     definition.notify = notify(fields["notify"])
   }
 
-  private mutating func followUp(_ field: Field?, of pattern: IdentifierPattern) -> JobReference? {
-    guard let field, let next = reference(field, of: pattern) else { return nil }
-    if next.pattern == pattern {
+  /// The job of `onSuccess` or `onFailure`, or the list of them.
+  private mutating func followUp(_ field: Field?, of pattern: IdentifierPattern) -> FollowUp? {
+    guard let field else { return nil }
+    guard case .sequence(let nodes) = field.value.content else {
+      return otherJob(field, than: pattern).map { FollowUp([$0]) }
+    }
+    guard Definition.Limits.followUps.contains(nodes.count) else {
+      report.error(
+        "\(field.label) has \(nodes.count) jobs; a list has 1 to \(Definition.Limits.followUps.upperBound)",
+        at: field.value.position)
+      return nil
+    }
+    var jobs: [JobReference] = []
+    for (index, node) in nodes.enumerated() {
+      let entry = Field(label: field.label.dropLast() + "[\(index)]'", keyPosition: node.position, value: node)
+      guard let job = otherJob(entry, than: pattern) else { continue }
+      if jobs.contains(job) {
+        report.error("\(field.label) has \(quoted(job.text)) twice; remove one of them", at: node.position)
+      }
+      jobs.append(job)
+    }
+    return jobs.isEmpty ? nil : FollowUp(jobs)
+  }
+
+  private mutating func otherJob(_ field: Field, than pattern: IdentifierPattern) -> JobReference? {
+    guard let job = reference(field, of: pattern) else { return nil }
+    if job.pattern == pattern {
       return refused(field, "another job", hint: "; 'retry' and 'repeat' let a job come again")
     }
-    return next
+    return job
   }
 
   private mutating func reference(_ field: Field, of pattern: IdentifierPattern) -> JobReference? {

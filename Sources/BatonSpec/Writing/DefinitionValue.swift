@@ -94,8 +94,7 @@ private struct FieldWriter {
     add("pokeSpacing", definition.pokeSpacing)
     add("maySubmit", definition.maySubmit.map { .list($0.map { .text($0.rawValue) }) })
     add("after", definition.after.map { .list($0.map(dependency)) })
-    add("onSuccess", definition.onSuccess?.text)
-    add("onFailure", definition.onFailure?.text)
+    for (key, next) in definition.followUps { add(key, followUp(next)) }
     add("notify", definition.notify.map(notify))
   }
 
@@ -109,6 +108,10 @@ private struct FieldWriter {
 
   private func sorted<Value>(_ values: [String: Value], _ written: (Value) -> DefinitionValue) -> DefinitionValue {
     .mapping(values.sorted { $0.key < $1.key }.map { DefinitionValue.Entry($0.key, written($0.value)) })
+  }
+
+  private func followUp(_ next: FollowUp) -> DefinitionValue {
+    next.jobs.count == 1 ? .text(next.jobs[0].text) : .list(next.jobs.map { .text($0.text) })
   }
 
   private func schedule(_ schedule: JobSchedule) -> DefinitionValue {

@@ -13,8 +13,8 @@ package struct EndingAnswer: Hashable, Sendable {
   /// The class of the waiting request of the same identifier, if this ending made it ready or scheduled it for a time;
   /// otherwise `nil`.
   package var released: RequirementClass?
-  /// The request that this ending has submitted; `nil` if it has submitted none.
-  package var followed: Followed?
+  /// The requests that this ending has submitted.
+  package var followed: [Followed] = []
   /// What this ending means for the requests that wait for the request.
   package var flow = FlowNews()
   /// When to promote what this ending scheduled.
@@ -188,9 +188,9 @@ extension Ending {
 }
 
 extension EndingAnswer {
-  fileprivate mutating func follow(_ followed: Followed?) {
+  fileprivate mutating func follow(_ followed: [Followed]) {
     self.followed = followed
-    if let followed { nextDue.join(followed.due) }
+    for one in followed { nextDue.join(one.due) }
   }
 
   fileprivate mutating func take(_ news: FlowNews) {

@@ -25,6 +25,18 @@ struct FlowPlace {
   }
 }
 
+extension FlowPlan {
+  /// The place of a member among those that were submitted before it.
+  /// - Parameter requests: the request of each member that was submitted, by its position.
+  func place(of member: Int, among requests: [Int: RequestID]) -> FlowPlace {
+    FlowPlace(
+      flow: order.first.flatMap { requests[$0] },
+      waits: waits[member].compactMap { wait in
+        requests[wait.member].map { FlowPlace.Wait(awaited: $0, end: wait.end) }
+      })
+  }
+}
+
 // MARK: Submitting
 
 extension Verbs {
@@ -50,11 +62,7 @@ extension Verbs {
     for position in plan.order {
       let (offer, definition) = members[position]
       var new = NewRequest(offer.submission, definition, at: now)
-      new.place = FlowPlace(
-        flow: plan.order.first.flatMap { requests[$0] },
-        waits: plan.waits[position].compactMap { wait in
-          requests[wait.member].map { FlowPlace.Wait(awaited: $0, end: wait.end) }
-        })
+      new.place = plan.place(of: position, among: requests)
       let answer = try accept(offer, new, try identifier(offer.submission.identifier), at: now)
       guard case .accepted(var receipt, let requirementClass, _, _) = answer else { continue }
       requests[position] = receipt.request

@@ -111,22 +111,28 @@ extension Verbs {
   func addLimit(to record: inout RequestRecord, _ definition: Definition) throws {
     guard let wait = record.heldBy else { return }
     record.heldBy = nil
-    let position = try held == nil ? position(of: wait) : nil
-    record.waitsBecause = try limitRow(wait.key).obstacle(for: definition, position: position)
+    let row = try limitRow(wait.key)
+    record.waitsBecause = row.obstacle(for: definition, at: try held == nil ? place(of: wait, row) : nil)
     record.eligibleAt = record.waitsBecause?.clearsAt ?? .distantFuture
   }
 
   /// The place of a request among those that wait for its key, from 1: those of a higher priority go first, and older
   /// ones of the same priority. `nil` beyond the last place that is counted.
-  private func position(of wait: KeyWait) throws -> Int? {
-    var before = 0
+  private func place(of wait: KeyWait, _ row: LimitRow) throws -> LinePlace? {
+    var place = LinePlace()
     for line in try lines(of: wait.key) where line.requirementClass.priority >= wait.requirementClass.priority {
       let isHigher = line.requirementClass.priority > wait.requirementClass.priority
-      before += try waiting(
-        in: line, before: isHigher ? RequestID(.max) : wait.row, most: LimitObstacle.lastPosition - before)
-      if before >= LimitObstacle.lastPosition { return nil }
+      let count = try waiting(
+        in: line, before: isHigher ? RequestID(.max) : wait.row, most: LimitObstacle.lastPosition + 1 - place.position)
+      place.position += count
+      if place.position > LimitObstacle.lastPosition { return nil }
+      // Each definition has a rate of its own, unless a person has set one for all.
+      let definition = try knownDefinition(line.requirementClass.definition).definition
+      if case .rate(let rule) = row.limit(for: definition) {
+        place.taken += .nanoseconds(rule.interval.nanoseconds * Int64(count))
+      }
     }
-    return before + 1
+    return place
   }
 
   /// The first shard of a request that waits for a key; `nil` if none does.

@@ -19,6 +19,14 @@ struct KeyLine: Hashable {
   var requirementClass: RequirementClass
 }
 
+/// Where a request stands among those that wait for its key.
+struct LinePlace {
+  /// From 1.
+  var position = 1
+  /// The time that those before it take of a rate.
+  var taken = Duration.zero
+}
+
 /// The row of a key.
 struct LimitRow {
   var key: LimitKey
@@ -57,16 +65,15 @@ struct LimitRow {
   }
 
   /// What keeps a request of the definition from starting.
-  /// - Parameter position: its place in line, if it is known.
-  func obstacle(for definition: Definition, position: Int?) -> Obstacle? {
+  /// - Parameter place: where it stands in line, if that is known.
+  func obstacle(for definition: Definition, at place: LinePlace?) -> Obstacle? {
     switch limit(for: definition) {
     case .concurrency(let limit):
-      return .limitReached(LimitObstacle(key: key, limit: limit, running: running, position: position))
+      return .limitReached(LimitObstacle(key: key, limit: limit, running: running, position: place?.position))
     case .rate(let rule):
-      let before = Int64((position ?? 1) - 1)
-      let until = rule.earliest(fullAt: fullAt) + .nanoseconds(rule.interval.nanoseconds * before)
+      let until = rule.earliest(fullAt: fullAt) + (place?.taken ?? .zero)
       return .limitReached(
-        LimitObstacle(key: key, limit: rule.limit, per: rule.per, position: position, until: until))
+        LimitObstacle(key: key, limit: rule.limit, per: rule.per, position: place?.position, until: until))
     case nil: return nil
     }
   }
@@ -158,7 +165,7 @@ extension Verbs {
     return try keys.compactMap { key in
       let row = try limitRow(key)
       guard row.room(for: definition, at: now) == 0 else { return nil }
-      return row.obstacle(for: definition, position: nil)
+      return row.obstacle(for: definition, at: nil)
     }
   }
 

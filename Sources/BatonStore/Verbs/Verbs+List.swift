@@ -65,6 +65,7 @@ extension Verbs {
     let names = try names(of: filter)
     var found: [RequestRecord] = []
     for source in ListSource.sources(of: filter, startsFromNames: names.kind == .few) {
+      if source == .scheduled, let pattern = filter.pattern, try !hasScheduled(pattern) { continue }
       found += try list(source, names, filter, after: position, limit: limit)
     }
     // Two sources may have the same request.
@@ -104,6 +105,14 @@ extension Verbs {
     return try readyHeads().keys.sorted().filter { requirementClass in
       let own = try knownDefinition(requirementClass.definition).definition.pattern
       return own.covers(pattern) || pattern.covers(own)
+    }
+  }
+
+  /// Whether a request is scheduled whose identifier may match the pattern, by the counts of the definitions. The index
+  /// of scheduled requests knows no definitions, so a list of none would look at all of them.
+  private func hasScheduled(_ pattern: IdentifierPattern) throws -> Bool {
+    try counts().contains { one in
+      one.state == .scheduled && (one.pattern.covers(pattern) || pattern.covers(one.pattern))
     }
   }
 

@@ -18,7 +18,7 @@ struct ShardEnd {
   /// The waiting request of the identifier, if the end of this request released it.
   var released: (requirementClass: RequirementClass, due: NextDue)?
   /// The request that the end of this request has submitted, if it has.
-  var followed: Followed?
+  var followed: [Followed] = []
   /// What the end of this request means for those that wait for it.
   var flow = FlowNews()
 }

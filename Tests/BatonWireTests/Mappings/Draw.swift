@@ -285,8 +285,8 @@ extension Draw {
     definition.pokeSpacing = maybe { .milliseconds($0.number(0...86_400_000)) }
     definition.maySubmit = maybe { [$0.pattern()] }
     let next = definition.pattern.isWildcard ? "next.${wildcard}" : "next"
-    definition.onSuccess = maybe { _ in JobReference(next)! }
-    definition.onFailure = maybe { _ in JobReference("repair")! }
+    definition.onSuccess = maybe { $0.one(of: [FollowUp(next)!, FollowUp(next, "report")!]) }
+    definition.onFailure = maybe { _ in FollowUp("repair")! }
     if definition.repeatEvery == nil, definition.schedule == nil, definition.strategy != .fail {
       definition.after = maybe { [Dependency(JobReference(next)!, on: $0.one(of: Dependency.End.allCases))] }
     }

@@ -108,6 +108,26 @@ extension StoreConformance {
       _ = try await s.called()
       try expect(try await s.claim(definition, places: 9).assignments.map(\.launch.request), [requests[3]], "the last")
     },
+    Case("where definitions give one key different rates, each takes its own time of the line") { s in
+      let (api, minute) = (KeyTemplate("api"), Duration.seconds(60))
+      let slow = try await s.limited("slow.*") {
+        $0.rate = RateLimitByKey(key: api, rule: StartRate(limit: 2, per: minute))
+      }
+      let fast = try await s.limited("fast.*") {
+        $0.rate = RateLimitByKey(key: api, rule: StartRate(limit: 6, per: minute))
+      }
+      try await s.connect()
+      try await s.submit("fast.1", to: fast)
+      try await s.end(try await s.start(fast))
+      let before = try await s.submit("slow.1", to: slow).request
+      let behind = try await s.submit("fast.2", to: fast).request
+      _ = try await s.claim(slow)
+      _ = try await s.claim(fast)
+      let first = try await s.record(before).waitsBecause?.clearsAt
+      try expect(first, s.now.steady + .seconds(10), "after the start of the fast one")
+      let second = try await s.record(behind).waitsBecause?.clearsAt
+      try expect(second, s.now.steady + .seconds(40), "after the start of the slow one")
+    },
     Case("each launch that starts counts for the rate, also one that goes on after an expiry") { s in
       let rule = StartRate(limit: 1, per: .seconds(10))
       let definition = try await s.limited("job.*") { $0.rate = RateLimitByKey(key: KeyTemplate("api"), rule: rule) }

@@ -142,9 +142,9 @@ extension StoreConformance {
         (String(repeating: "7", count: size), #","resultBytes":\#(size)}"#),
       ] {
         let next = try await s.define("next").id
-        let (_, launch) = try await s.running { $0.onSuccess = JobReference("next") }
+        let (_, launch) = try await s.running { $0.onSuccess = FollowUp("next") }
         if let result { try await s.commit(launch, 0) { $0.result = JobResult(trusted: Array(result.utf8)) } }
-        let followed = try require(try await s.end(launch).followed, "what has followed")
+        let followed = try require(try await s.end(launch).followed.first, "what has followed")
         let payload = String(decoding: try await s.record(followed.request).payload ?? [], as: UTF8.self)
         try expect(payload.hasSuffix(wanted), true, "the payload: \(payload.suffix(200))")
         try await s.end(try await s.start(next))

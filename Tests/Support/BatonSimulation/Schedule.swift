@@ -116,8 +116,10 @@ extension Schedule {
   /// The job whose launches submit its next request, as long as links are left (contract, row 9).
   static let chain = JobIdentifier(trusted: "links")
 
-  /// The job that the end of each request of the chain submits.
+  /// The job that the end of each request of the chain submits first.
   static let follower = JobIdentifier(trusted: "linked")
+  /// The job that the same end submits in one flow with `follower`, and that comes after it.
+  static let lastFollower = JobIdentifier(trusted: "linked-last")
 
   /// Who is told of each end of a request of the chain. Nothing sends what is told, so it stays in the outbox.
   static let receiver = ReceiverName(trusted: "ops")
@@ -127,20 +129,23 @@ extension Schedule {
   private mutating func addChain(_ draw: inout Draw) {
     var links = Definition(pattern: Self.chain.rawValue, kind: .processing, retry: 3)
     links.maySubmit = [IdentifierPattern(Self.chain)]
-    (links.onSuccess, links.onFailure) = (JobReference(Self.follower.rawValue), JobReference(Self.follower.rawValue))
+    let followers = FollowUp(Self.lastFollower.rawValue, Self.follower.rawValue)
+    (links.onSuccess, links.onFailure) = (followers, followers)
     var told = NotifyRule()
     (told.success, told.failure) = ([Self.receiver], [Self.receiver])
     links.notify = told
     let linked = Definition(pattern: Self.follower.rawValue, kind: .processing, retry: 3)
-    definitions += [links, linked]
+    var last = Definition(pattern: Self.lastFollower.rawValue, kind: .processing, retry: 3)
+    last.after = JobReference(Self.follower.rawValue).map { [Dependency($0, on: .any)] }
+    definitions += [links, linked, last]
     batches[Self.chain] = draw.number(1...3)
-    batches[Self.follower] = 1
+    (batches[Self.follower], batches[Self.lastFollower]) = (1, 1)
     let count = UInt8(draw.number(3...8))
     requests.append(
       RequestPlan(
         at: draw.milliseconds(0...3_000), id: "submission-links", identifier: Self.chain, payload: [count],
         isSentTwice: false, isSampled: true))
-    for index in hosts.indices { hosts[index].capabilities.handlers += [links.pattern, linked.pattern] }
+    for index in hosts.indices { hosts[index].capabilities.handlers += [links.pattern, linked.pattern, last.pattern] }
   }
 
   private mutating func addRequest(_ draw: inout Draw) {

@@ -285,7 +285,7 @@ extension World {
   /// Checks that every request was submitted by a client, except those of repeated jobs and of chains.
   private func auditIdentities(_ records: [RequestRecord]) throws {
     let asked = Set(journal.acceptedAt.keys)
-    let others = [Schedule.chain, Schedule.follower] + Schedule.flow
+    let others = [Schedule.chain, Schedule.follower, Schedule.lastFollower] + Schedule.flow
     for record in records where !others.contains(record.identifier) {
       guard schedule.definition(for: record.identifier)?.repeats != true else { continue }
       try journal.expect(
@@ -294,15 +294,17 @@ extension World {
     }
   }
 
-  /// Checks that each end of a request of the chain is told once. Each end has an event of the job that follows.
+  /// Checks that each end of a request of the chain is told once. Each end has an event for each of the two jobs that
+  /// follow, or one that says why they do not.
   private func auditNotifications(_ records: [RequestRecord]) throws {
     let links = records.filter { $0.identifier == Schedule.chain }
-    let ends: Set = [RequestEvent.followed.rawValue, RequestEvent.notFollowed.rawValue]
     let (events, told) = try store.transaction { verbs in
       (try links.map { try verbs.events(of: $0.id) }, try verbs.notifications(limit: 1_000_000).waiting)
     }
     for (link, events) in zip(links, events) {
-      let (wanted, own) = (events.count { ends.contains($0.name) }, told.filter { $0.key.subject == link.id.rawValue })
+      let followed = events.count { $0.name == RequestEvent.followed.rawValue }
+      let wanted = followed / 2 + events.count { $0.name == RequestEvent.notFollowed.rawValue }
+      let own = told.filter { $0.key.subject == link.id.rawValue }
       try journal.expect(
         own.count == wanted, .submissionLost,
         "request \(link.number) of a chain has ended \(wanted) times, and \(own.count) notifications tell of it")
@@ -312,7 +314,7 @@ extension World {
     }
   }
 
-  /// Checks that each end of a request of the chain has submitted the job that follows, once, and nothing else has.
+  /// Checks that each end of a request of the chain has submitted both jobs that follow, once, and nothing else has.
   private func auditFollowers(_ records: [RequestRecord]) throws {
     let links = records.filter { $0.identifier == Schedule.chain }
     let events = try store.transaction { verbs in try links.map { try verbs.events(of: $0.id) } }
@@ -324,14 +326,17 @@ extension World {
       // A failed request that an operator has retried ends again.
       let wasRetried = events.contains { $0.name == RequestEvent.retried.rawValue }
       try journal.expect(
-        ended ? count == 1 || wasRetried && count > 1 : count == 0 || wasRetried, .submissionLost,
+        count.isMultiple(of: 2) && (ended ? count == 2 || wasRetried && count > 2 : count == 0 || wasRetried),
+        .submissionLost,
         "request \(link.number) of a chain is \(link.state), and \(count) requests have followed it")
     }
     // Links that are not kept any more have submitted some too.
     guard links.count == links.map(\.number).max() else { return }
-    let last = records.filter { $0.identifier == Schedule.follower }.map(\.number).max() ?? 0
-    try journal.expect(
-      last <= submitted, .submissionLost, "\(submitted) ends have submitted \(last) requests that follow")
+    for follower in [Schedule.follower, Schedule.lastFollower] {
+      let last = records.filter { $0.identifier == follower }.map(\.number).max() ?? 0
+      try journal.expect(
+        last <= submitted / 2, .submissionLost, "\(submitted / 2) ends have submitted \(last) requests of \(follower)")
+    }
   }
 }
 
