@@ -72,10 +72,10 @@ extension CoordinatorCore {
     wantDispatch()
   }
 
-  /// A person has given a pending request another definition. It may wait for another time now.
+  /// A person has given a pending request another definition. It may wait for another time now, and others may have the
+  /// turn that it had at the keys of the earlier one.
   package mutating func redefined(_ record: RequestRecord) {
-    if record.state == .ready { return becameReady(record) }
-    tell(.changed(record.id))
+    if record.state == .ready { becameReady(record) } else { tell(.changed(record.id)) }
     add(.store(.findReady, after: .zero))
   }
 

@@ -182,7 +182,7 @@ extension Verbs {
     var share = min(room, claim.places.count)
     for _ in 0..<(held != nil && definition.definition.hasKeys ? Self.largestShared : Self.largestPutBack) {
       let found = try hasTransfers && share == 0 ? oldestWithFiles(claim, on: host) : oldestReady(claim, on: host)
-      if try parkBeyondLanes(found) { continue }
+      if try parkBeyondLanes(found, &answer.nextDue, at: now) { continue }
       let early = found.filter { $0.isEarly(at: now) }
       for candidate in early { answer.nextDue.join(try putBack(candidate, at: now)) }
       if !early.isEmpty { continue }
@@ -239,7 +239,10 @@ extension Verbs {
     guard let waiting = try prepare(.waitingRequestByID).first(candidate.request.rawValue, row: Self.waiting) else {
       throw StoreError(.corrupt, "A request that was ready a moment ago is not there.")
     }
-    return try reconsider(waiting, from: .ready, at: now).due
+    var due = try reconsider(waiting, from: .ready, at: now).due
+    // Those that wait for its keys may have its turn.
+    if try knownDefinition(candidate.definition).definition.hasKeys { due.join(NextDue(steady: try nextDueOfLimits())) }
+    return due
   }
 
   private func hasReady(_ wanted: RequirementClass) throws -> Bool {

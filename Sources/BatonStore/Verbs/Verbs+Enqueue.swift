@@ -89,9 +89,14 @@ extension Verbs {
     try noteReplacement(new, of: waiting.id, at: now)
     try count(pattern: old.pattern, from: waiting.state, to: nil)
     try count(pattern: new.definition.pattern, from: nil, to: readiness.state)
-    return SubmissionReceipt(
+    var receipt = SubmissionReceipt(
       RequestID(waiting.id), new.identifier, waiting.number, readiness, replaced: true, traceID: waiting.traceID,
       at: now)
+    // A ready request that stays ready keeps its turn at the keys that it still has.
+    if waiting.state == .ready, readiness.state != .ready || new.definition.id != old.id {
+      receipt.due.join(try passTurn(of: new.identifier, old.definition, at: now))
+    }
+    return receipt
   }
 
   /// Adds the event of a replacement or of a poke to the request's history.

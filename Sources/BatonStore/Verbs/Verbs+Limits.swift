@@ -223,13 +223,29 @@ extension Verbs {
     return due
   }
 
-  /// A request that was ready will not start: those that wait for its keys may have its turn.
-  func passTurn(of identifier: JobIdentifier, _ definition: Definition, at now: Moment) throws {
-    for key in definition.limitKeys(of: identifier) where try !lines(of: key).isEmpty {
-      var row = try limitRow(key)
-      row.look(at: now.steady)
-      try write(row)
-    }
+  /// A request that was ready does not start now: those that wait for its keys may have its turn.
+  /// - Returns: when to call them.
+  @discardableResult
+  func passTurn(of identifier: JobIdentifier, _ definition: Definition, at now: Moment) throws -> NextDue {
+    var due = NextDue()
+    for key in definition.limitKeys(of: identifier) { due.join(try passTurn(at: key, at: now)) }
+    return due
+  }
+
+  private func passTurn(at key: LimitKey, at now: Moment) throws -> NextDue {
+    if try lines(of: key).isEmpty { return NextDue() }
+    var row = try limitRow(key)
+    row.look(at: now.steady)
+    try write(row)
+    return NextDue(steady: row.dueAt)
+  }
+
+  /// As above, for a request that still has the definition with which it was ready, or for one of its shards.
+  @discardableResult
+  func passTurn(of request: RequestID, at now: Moment) throws -> NextDue {
+    guard let found = try launched(request) else { return NextDue() }
+    return try passTurn(
+      of: found.identifier, try knownDefinition(found.requirementClass.definition).definition, at: now)
   }
 
   /// Lets ready requests wait for their keys that may not start now.
@@ -257,13 +273,7 @@ extension Verbs {
       try park(candidate, on: blocking, definition, isTaken: room[blocking] == 0, &due, at: now)
       isChanged = true
       // It has left the lines of the others, where it may have had its turn.
-      for other in keys where other != blocking && room[other] != 0 {
-        guard try !lines(of: other).isEmpty else { continue }
-        var row = try limitRow(other)
-        row.look(at: now.steady)
-        due.join(NextDue(steady: row.dueAt))
-        try write(row)
-      }
+      for other in keys where other != blocking && room[other] != 0 { due.join(try passTurn(at: other, at: now)) }
     }
     return isChanged
   }

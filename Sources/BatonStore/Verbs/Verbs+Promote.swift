@@ -95,6 +95,9 @@ extension Verbs {
     try prepare(.setReadiness).run(
       readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id, now.date)
     if !request.isDivided { try count(pattern: definition.pattern, from: old, to: readiness.state) }
+    if old == .ready, readiness.state != .ready, definition.definition.hasKeys {
+      try passTurn(of: RequestID(request.id), at: now)
+    }
     return readiness
   }
 

@@ -66,6 +66,8 @@ extension Verbs {
       try prepare(.setPriority).run(new.definition.priority.rawValue, request.id.rawValue)
     }
     try note(.redefined, detail: nil, of: request.id.rawValue, at: now)
+    // It may have had its turn at keys that are not its own any more.
+    if request.state.isPending { try passTurn(of: request.identifier, old.definition, at: now) }
     let counted = request.isSpread && request.state.isPending ? .scheduled : request.state
     try count(pattern: old.pattern, from: counted, to: nil)
     try count(pattern: new.pattern, from: nil, to: counted)

@@ -106,6 +106,7 @@ extension Verbs {
     if shard.isParked { row.parked -= 1 }
     row.open -= 1
     row.note(state, of: shard.shard, reason)
+    if shard.state == .ready { try passTurn(of: RequestID(shard.id), at: now) }
   }
 
   /// Ends a request whose shards have all ended: it has failed if one of them has.

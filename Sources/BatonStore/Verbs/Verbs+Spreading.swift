@@ -78,13 +78,14 @@ extension Verbs {
   private func park(_ shard: OpenShard, _ row: inout SpreadRow, at now: Moment) throws {
     try prepare(.parkShard).run(Cause.backingOff.rawValue, Timestamp.distantFuture, shard.id)
     row.parked += 1
+    if shard.state == .ready { try passTurn(of: RequestID(shard.id), at: now) }
   }
 
   /// Lets shards wait for a lane that would start beyond the number of lanes. There are such shards only if an operator
   /// has lowered the number while they backed off.
   /// - Parameter found: ready requests and shards, in the order in which they would start.
   /// - Returns: whether there were any.
-  func parkBeyondLanes(_ found: [Candidate]) throws -> Bool {
+  func parkBeyondLanes(_ found: [Candidate], _ due: inout NextDue, at now: Moment) throws -> Bool {
     var rows: [RequestID: SpreadRow] = [:]
     var isChanged = false
     for candidate in found where candidate.shard != nil {
@@ -97,6 +98,8 @@ extension Verbs {
         var stored = try knownSpread(of: head)
         stored.parked += 1
         try write(stored)
+        let definition = try knownDefinition(candidate.definition).definition
+        due.join(try passTurn(of: candidate.identifier, definition, at: now))
         isChanged = true
       }
       rows[head] = row

@@ -80,18 +80,20 @@ extension Verbs {
     let request = candidate.request.rawValue
     try need(.transfers(candidate.request))
     try count(pattern: definition.pattern, from: .ready, to: .scheduled)
+    var due = try passTurn(of: candidate.identifier, definition.definition, at: now)
     guard try place(of: candidate.request) == nil else {
       let again = now.steady + Self.releaseWait
       try prepare(.setReadiness).run(
         RequestState.scheduled.code, Cause.backingOff.rawValue, again, request, now.date)
-      return NextDue(steady: again)
+      due.join(NextDue(steady: again))
+      return due
     }
     let submittedAt = try prepare(.submittedAt).first(request) { $0.time(0) } ?? now.date
     let transfers = (definition.definition.transfers ?? []).map { $0.resolved(submittedAt: submittedAt) }
     try insert(transfers, from: 0, of: request, on: host)
     try prepare(.setReadiness).run(
       RequestState.scheduled.code, Cause.backingOff.rawValue, Timestamp.distantFuture, request, now.date)
-    return NextDue()
+    return due
   }
 
   /// For how many more requests the host may get transfers now.

@@ -81,6 +81,82 @@ extension StoreConformance {
       _ = try await s.called()
       try expect(try await s.claim(definition).assignments.map(\.launch.request), [requests[2]], "the next one")
     },
+    Case("a ready request that has to wait again gives its turn to the next one") { s in
+      let definition = try await s.limited("job.*", "shared", 1)
+      try await s.connect()
+      try await s.submit("job.0", to: definition)
+      var launch = try await s.start(definition)
+      // Each is called, and then waits for something else.
+      let ways: [(String, (inout StoreScenario, RequestID) async throws -> Void)] = [
+        (
+          "it is replaced by one with a later date",
+          { s, _ in
+            let later = s.now.date + .seconds(3_600)
+            let receipt = try await s.submit("job.1", to: definition) { $0.earliestBeginDate = .at(later) }
+            try expect(receipt.due.hasCome(at: s.now), "its receipt tells when to look")
+          }
+        ),
+        (
+          "the wall clock was set back before its date",
+          { s, _ in
+            s.stepWallClock(by: .seconds(-7_200))
+            let answer = try await s.claim(definition)
+            try expect(answer.assignments.map(\.identifier), [], "nothing starts")
+            try expect(answer.nextDue.hasCome(at: s.now), "the claim tells when to look")
+          }
+        ),
+        (
+          "another definition takes it to another key",
+          { s, request in
+            let other = try await s.limited("job.*", "other", 1)
+            _ = try await s.store.redefine(request, as: other, at: s.now)
+          }
+        ),
+      ]
+      for (index, (way, change)) in ways.enumerated() {
+        let date = s.now.date + .seconds(10)
+        let first = try await s.submit("job.1", to: definition) { $0.earliestBeginDate = .at(date) }.request
+        s.advance(.seconds(10))
+        _ = try await s.called()
+        let second = try await s.submit("job.next\(index)", to: definition).request
+        try expect(try await s.claim(definition, places: 3).assignments.isEmpty, "\(way): both wait")
+        try await s.end(launch)
+        _ = try await s.called()
+        try expect(try await s.state(first), .ready, "\(way): the first one is called")
+        try await change(&s, first)
+        let due = try await s.store.ready().nextDue
+        try expect(due.hasCome(at: s.now), "\(way): those that wait are looked at")
+        _ = try await s.called()
+        launch = try require(try await s.claim(definition).assignments.first?.launch, "\(way): the next one starts")
+        try expect(launch.request, second, "\(way): the next one")
+        _ = try await s.store.cancel(.request(first), by: "ada", histories: [:], at: s.now)
+      }
+    },
+    Case("a paused schedule gives its turn at a key to the next request") { s in
+      let everyMinute = JobSchedule(cron: try CronExpression("* * * * *"))
+      let definition = try await s.limited("job.*", "shared", 1) { $0.schedule = everyMinute }
+      try await s.connect()
+      try await s.submit("job.1", to: definition)
+      try await s.end(try await s.start(definition))
+      let calendar = try require(JobIdentifier("job.1"), "a name")
+      let first = try require(try await s.store.request(calendar, number: nil)?.id, "the calendar's")
+      try await s.submit("job.0", to: definition)
+      let launch = try await s.start(definition)
+      let after = try await s.store.request(try require(JobIdentifier("job.0"), "a name"), number: 2)
+      _ = try await s.store.cancel(
+        .request(try require(after?.id, "the next one")), by: "ada", histories: [:], at: s.now)
+      s.advance(.seconds(120))
+      _ = try await s.called()
+      let next = try await s.submit("job.2", to: definition).request
+      try expect(try await s.claim(definition, places: 3).assignments.isEmpty, "both wait")
+      try await s.end(launch)
+      _ = try await s.called()
+      try expect(try await s.state(first), .ready, "the calendar's is called")
+      try await s.store.pauseSchedule(of: calendar, by: "ada", because: "the disk is full", at: s.now)
+      try expect(try await s.store.ready().nextDue.hasCome(at: s.now), "those that wait are looked at")
+      _ = try await s.called()
+      try expect(try await s.claim(definition).assignments.map(\.launch.request), [next], "the next one")
+    },
     Case("starts of a rate come by the steady clock, and nothing but time is needed") { s in
       let rule = StartRate(limit: 6, per: .seconds(60), burst: 2)
       let definition = try await s.limited("job.*") { $0.rate = RateLimitByKey(key: KeyTemplate("api"), rule: rule) }
