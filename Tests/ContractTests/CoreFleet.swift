@@ -30,6 +30,8 @@ struct CoreFleet {
   /// The launches whose handlers run, each with its host.
   var running: [LaunchKey: HostName] = [:]
   private var due = NextDue()
+  /// Whether the steward looks at what is due only when the coordinators have started all that is ready.
+  var promotesLate = false
   private var incarnations = 0
   private var spans: UInt64 = 0
   private var events: [Event] = []
@@ -108,15 +110,17 @@ struct CoreFleet {
   mutating func settle() throws {
     for number in seats.indices { try perform(seats[number].dispatcher.tick(at: now), by: number) }
     for host in Self.hosts { try perform(workers[host]?.tick(at: now.instant) ?? [], from: host) }
+    var isLate = promotesLate
     // The number of rounds is bounded, so that endless work makes the test fail and not hang.
     for _ in 0..<1000 {
       if hasOthers { try hear() }
-      if due.hasCome(at: now.moment) {
+      if !isLate, due.hasCome(at: now.moment) {
         try promote()
       } else {
         var isBusy = false
         for number in seats.indices where try dispatch(number) { isBusy = true }
-        if !isBusy { return }
+        if !isBusy, !isLate { return }
+        isLate = isLate && isBusy
       }
     }
     throw History.Violation(description: "at \(now.steady): promoting and dispatching come to no end")
@@ -209,7 +213,20 @@ struct CoreFleet {
     try say { _ = try $0.stopBackfill(of: name, at: $1) }
   }
 
-  /// Says something of a schedule at one of the coordinators, which then finds out what is ready.
+  // MARK: Limits by key
+
+  mutating func setLimit(_ key: LimitKey, _ setting: LimitSetting?) throws {
+    try say { _ = try $0.setLimit(key, setting, at: $1) }
+  }
+
+  /// What the store says of the key; `nil` if it says nothing.
+  func limit(_ key: LimitKey) throws -> LimitRecord? {
+    try seats[0].store.reading { verbs in
+      try verbs.limits(beginningWith: key.text, after: nil, limit: 20, at: now.moment).first { $0.key == key }
+    }
+  }
+
+  /// Says something of a schedule or a limit at one of the coordinators, which then finds out what is ready.
   private mutating func say(_ word: (Verbs, Moment) throws -> Void) throws {
     try seats[anySeat()].store.transaction { try word($0, now.moment) }
     let fleet = try seats[0].store.reading { try $0.fleet() }

@@ -24,6 +24,9 @@ struct History {
       var mark = BackfillMark.unrelated
       /// What it waits for, and has waited for.
       var waits: [Wait] = []
+      /// Its place among all requests, in the order in which they were submitted.
+      var age = 0
+      var backoff = Backoff()
     }
 
     var waiting: Request?
@@ -50,6 +53,18 @@ struct History {
   /// The launches of requests that have waited for others, and the requests that others could not let start any more.
   private(set) var flowStarts = 0
   var flowCancellations = 0
+  /// The keys of each job that has some.
+  let keys: [JobIdentifier: [LimitKey]]
+  /// What is known of the keys of limits that were used or set.
+  var limits: [LimitKey: Key] = [:]
+  /// The launches of requests that have stood in line for a key, and the changes of limits while requests stood there.
+  var keyStarts = 0
+  var limitChanges = 0
+  /// When the model looked last: the numbers of the requests with keys that could start, as far as their times decide
+  /// it, and the key for which each job stood in line.
+  var couldStart: [JobIdentifier: Int] = [:]
+  var lines: [JobIdentifier: LimitKey] = [:]
+  private var ages = 0
   /// The identifiers to which something happened since the last check.
   var touched: Set<JobIdentifier> = []
 
@@ -58,6 +73,7 @@ struct History {
     draw = Draw(seed: seed)
     self.jobs = jobs
     names = jobs.keys.sorted()
+    keys = Self.keys(of: jobs)
     for name in names { models[name] = Model() }
   }
 
@@ -77,6 +93,8 @@ struct History {
     let name = draw.one(of: names)
     touched.insert(name)
     if let flow = Optional(flow(of: name)), !flow.isEmpty, draw.number(0...2) == 0 { try submitFlow(flow) }
+    if keys[name] != nil, draw.number(0...1) == 0 { try submitCrowd() }
+    fleet.promotesLate = draw.number(0...3) == 0
     switch draw.number(0...99) {
     case 0..<20: try submit(name, poke: nil)
     case 20..<34: try submit(name, poke: draw.number(0...5) == 0 ? .immediate : .considerate)
@@ -96,9 +114,10 @@ struct History {
     try fleet.settle()
     try hear()
     if jobs[name]?.definition.schedule != nil, draw.number(0...3) == 0 { try sayOfSchedule(name) }
+    if keys[name] != nil, draw.number(0...2) == 0 { try sayOfLimit() }
   }
 
-  private mutating func submit(_ name: JobIdentifier, poke: PokePriority?) throws {
+  mutating func submit(_ name: JobIdentifier, poke: PokePriority?) throws {
     guard let job = jobs[name], var model = models[name] else { return }
     let earliest: EarliestBeginDate? =
       poke == nil
@@ -113,11 +132,13 @@ struct History {
     if model.waiting == nil {
       model.lastNumber += 1
       if job.definition.schedule != nil { model.calendar.anchor = earliest?.date }
+      ages += 1
     }
     model.waiting = Model.Request(
       number: model.waiting?.number ?? model.lastNumber,
       earliest: job.definition.kind == .continued ? nil : earliest, submittedSteady: fleet.now.steady,
-      poke: isUrgent ? .immediate : poke, waits: poke == nil ? [] : model.waiting?.waits ?? [])
+      poke: isUrgent ? .immediate : poke, waits: poke == nil ? [] : model.waiting?.waits ?? [],
+      age: model.waiting?.age ?? ages)
     try expect(receipt.number == model.waiting?.number, name, "the number of the waiting request")
     models[name] = model
   }
@@ -207,7 +228,7 @@ struct History {
     } else {
       guard let waiting = model.waiting else { throw violation(name, "nothing waits") }
       try expect(assignment.requestNumber == waiting.number, name, "the waiting request starts")
-      try checkTimes(of: waiting, job.definition, model, name)
+      if let reason = tooEarly(waiting, job.definition, model) { throw violation(name, reason) }
       try expect(waiting.waits.allSatisfy { $0.state == .met }, name, "it starts after all that it waits for")
       if !waiting.waits.isEmpty { flowStarts += 1 }
       try checkSchedule(of: waiting, assignment, model, name)
@@ -225,24 +246,24 @@ struct History {
     try expect(
       assignment.progress.cursor == (batches == 0 ? nil : [UInt8(truncatingIfNeeded: batches)]), name, "its cursor")
     try checkAllowance(job.definition, name)
+    if let live = model.live { try startWithKeys(name, live) }
     model.live?.launches += 1
     model.live?.isRunning = true
     model.live?.startedSteady = fleet.now.steady
     models[name] = model
   }
 
-  private func checkTimes(
-    of request: Model.Request, _ definition: Definition, _ model: Model, _ name: JobIdentifier
-  ) throws {
+  /// Why a request may not start yet; `nil` if its time has come.
+  func tooEarly(_ request: Model.Request, _ definition: Definition, _ model: Model) -> String? {
     switch request.earliest {
-    case .at(let date): try expect(fleet.now.date >= date, name, "never before its earliest date")
+    case .at(let date): if fleet.now.date < date { return "never before its earliest date" }
     case .afterSubmission(let delay):
-      try expect(fleet.now.steady >= request.submittedSteady + delay, name, "never before its delay is over")
+      if fleet.now.steady < request.submittedSteady + delay { return "never before its delay is over" }
     case nil: break
     }
     let isSpaced = (definition.kind == .refresh && request.poke != .immediate) || request.poke == .considerate
-    guard isSpaced, let last = model.lastFirstLaunch else { return }
-    try expect(fleet.now.steady - last >= .seconds(900), name, "first launches are spaced")
+    guard isSpaced, let last = model.lastFirstLaunch, fleet.now.steady - last < .seconds(900) else { return nil }
+    return "first launches are spaced"
   }
 
   private func checkAllowance(_ definition: Definition, _ name: JobIdentifier) throws {
@@ -266,6 +287,7 @@ struct History {
       try expect(duration <= budget + .seconds(120), name, "a launch ends when its budget is spent")
     }
     models[name]?.live?.isRunning = false
+    models[name]?.live?.backoff.ended(outcome, live, at: fleet.now.steady)
     guard answer.state.isEnded else { return }
     models[name]?.live = nil
     passOn(answer.state, of: name, live.number)
@@ -297,6 +319,7 @@ struct History {
         try expect(last.state.isEnded, name, "nothing else is left: \(last.state)")
       }
     }
+    try checkLines()
   }
 
   func record(_ name: JobIdentifier, _ number: Int?) throws -> RequestRecord? {
@@ -344,14 +367,15 @@ struct History {
   private mutating func cancelChains() throws {
     for name in names { try cancel(name) }
     for name in names where models[name]?.calendar.isPaused == true { try fleet.resume(name) }
+    for key in limits.keys.sorted() { try set(key, nil) }
     touched = Set(names)
     try fleet.settle()
     try hear()
     try check()
   }
 
-  func expect(_ condition: Bool, _ name: JobIdentifier, _ what: String) throws {
-    guard condition else { throw violation(name, what) }
+  func expect(_ condition: Bool, _ name: JobIdentifier, _ what: @autoclosure () -> String) throws {
+    guard condition else { throw violation(name, what()) }
   }
 
   func violation(_ name: JobIdentifier, _ what: String) -> Violation {

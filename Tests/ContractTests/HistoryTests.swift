@@ -1,19 +1,22 @@
 import BatonModel
 import ContractRows
+import Foundation
 import FreshDatabases
 import Testing
 
 @testable import BatonStore
 
 /// Random histories of submit, replace, poke, cancel, expire, lose, fail and time passing, with a wall clock that steps
-/// back and forth. They are compared with a short model.
+/// back and forth, of flows, schedules and limits by key. They are compared with a short model.
 @Suite struct HistoryTests {
-  static let histories = 10_000
+  static let histories = ProcessInfo.processInfo.environment["BATON_HISTORIES"].flatMap { Int($0) } ?? 10_000
   /// The number of histories with two coordinators.
-  static let shared = 2_500
+  static let shared = histories / 4
   /// The number of histories that share a store, so that its schema is not made again for each history.
   static let batch = 250
   static let steps = 10
+  /// One history of this many has only jobs with keys, so that they stand in lines. The others have none of them.
+  static let withKeys: UInt64 = 5
 
   @Test(.contract(7.1), arguments: 0..<histories / batch)
   func `the contract holds in random histories`(number: Int) throws {
@@ -45,6 +48,7 @@ import Testing
     }
     let definitions = zip(applied, Self.definitions).map { ($0.id, $1) }
     var (starts, scheduled, afterOthers, cancelled) = (0, 0, 0, 0)
+    var (fromLines, limitChanges) = (0, 0)
     for index in 0..<count {
       let seed = UInt64(number * Self.batch + index)
       // Each history has its own days, so that its use of an allowance is not missing in the next history.
@@ -60,20 +64,25 @@ import Testing
       scheduled += history.scheduledStarts
       afterOthers += history.flowStarts
       cancelled += history.flowCancellations
+      fromLines += history.keyStarts
+      limitChanges += history.limitChanges
     }
     #expect(starts > count * 3, "only \(starts) launches: the histories prove nothing")
-    #expect(scheduled > count / 2, "only \(scheduled) launches by the calendar: the histories prove nothing of it")
-    #expect(afterOthers > count / 2 && cancelled > count / 4, "\(afterOthers) and \(cancelled): flows prove nothing")
+    #expect(scheduled > count / 4, "only \(scheduled) launches by the calendar: the histories prove nothing of it")
+    #expect(afterOthers > count / 4 && cancelled > count / 8, "\(afterOthers) and \(cancelled): flows prove nothing")
+    #expect(
+      fromLines > count / 5 && limitChanges > count / 20,
+      "\(fromLines) and \(limitChanges): limits by key prove nothing")
   }
 
   private static func midnight(of day: Int64) -> Timestamp { Timestamp(nanoseconds: day * 86_400_000_000_000) }
 
   /// Identifiers that only this history uses: one for each definition, and three for the definition whose `maxRunning`
-  /// is 2.
+  /// is 2 and for those with keys. A history has either jobs with keys or jobs without.
   private static func jobs(_ definitions: [(DefinitionID, Definition)], seed: UInt64) -> [JobIdentifier: History.Job] {
     var jobs: [JobIdentifier: History.Job] = [:]
-    for (id, definition) in definitions {
-      for instance in 0..<(definition.maxRunning == nil ? 1 : 3) {
+    for (id, definition) in definitions where definition.hasKeys == (seed % Self.withKeys == 0) {
+      for instance in 0..<(definition.maxRunning == nil && !definition.hasKeys ? 1 : 3) {
         let name = definition.pattern.rawValue.dropLast() + "s\(seed)-\(instance)"
         jobs[JobIdentifier(String(name))!] = History.Job(definition: definition, id: id)
       }
@@ -99,7 +108,23 @@ import Testing
     member("left", after: [("fetch", .success)]),
     member("mend", after: [("fetch", .failure)]),
     member("report", after: [("fetch", .any), ("left", .any), ("mend", .any)]),
+    keyed("load", within: ("shared", 1)) { $0.requirements.externalPower = true },
+    keyed("send", within: ("shared", 2), at: StartRate(limit: 6, per: .seconds(60), burst: 2)) { _ in },
+    keyed("call", within: ("customer/${wildcard}", 1), at: StartRate(limit: 2, per: .seconds(60))) { _ in },
+    keyed("bill", within: ("customer/${wildcard}", 2)) { _ in },
   ]
+
+  /// A definition whose requests share keys with those of another one.
+  private static func keyed(
+    _ name: String, within concurrency: (String, Int), at rate: StartRate? = nil, _ change: (inout Definition) -> Void
+  ) -> Definition {
+    job("test.key.\(name).*", .processing) { definition in
+      definition.concurrency = ConcurrencyLimit(key: KeyTemplate(concurrency.0), limit: concurrency.1)
+      definition.rate = rate.map { RateLimitByKey(key: KeyTemplate("api"), rule: $0) }
+      definition.retry = RetryRule(limit: 1, backoff: .seconds(30))
+      change(&definition)
+    }
+  }
 
   /// A schedule whose times are the multiples of a number of minutes.
   private static func calendar(_ cron: String, _ missed: MissedRuns, _ overlap: Overlap) -> JobSchedule {

@@ -30,6 +30,12 @@ struct Seat: Sendable {
     Claim.Place(gpus: [], spanID: SpanID(UInt64(80 + self.number * 10 + number)))
   }
 
+  func submission(_ name: String, to wanted: RequirementClass) -> SubmissionOffer {
+    var offer = submission(name)
+    offer.definition = wanted.definition
+    return offer
+  }
+
   func submission(_ name: String, poke: PokePriority? = nil, host: SubmissionOffer.Offer? = nil) -> SubmissionOffer {
     var submission = Submission(
       id: "\(name)-\(number)-\(poke == nil ? "" : "poke")", identifier: JobIdentifier(trusted: name),
@@ -49,15 +55,37 @@ extension Act {
     "end the only one", "fail one",
     "commit in a shard", "end a shard", "fail a shard", "claim a shard", "more lanes", "fewer lanes", "cancel shards",
     "cancel a pair", "retry", "redefine", "take the host over", "end the lease", "note a report",
+    "claim with a key", "claim with the same key", "end one with a key", "set the limit of a key", "submit a flow",
+    "cancel a flow", "end the first of a flow", "pause a schedule", "backfill", "start the calendar's",
   ].map { name in
     guard let act = named(name) else { preconditionFailure("there is no act '\(name)'") }
     return act
   }
 
-  static let all: [Act] = submitting + running + ending + shards + operators + hosts
+  static let all: [Act] = requests + keys + flows + schedules
+
+  /// They write to requests, and to what hosts, definitions and operators have to do with them.
+  private static let requests: [Act] = submitting + running + ending + shards + operators + hosts
+
+  /// The acts with which this one is tried: those of its own kind, and those that write to requests of every kind.
+  var others: [Act] {
+    if family == 0 { return Self.requests + (isGeneral ? Self.keys + Self.flows + Self.schedules : []) }
+    return Self.families[family] + Self.requests.filter(\.isGeneral)
+  }
+
+  /// The acts with which this one is tried in PostgreSQL.
+  var othersInPostgreSQL: [Act] { Self.meeting.filter { $0.family == family } }
+
+  private static let families: [[Act]] = [requests, keys, flows, schedules]
+
+  private var family: Int { Self.families.firstIndex { $0.contains { $0.name == name } } ?? 0 }
+
+  private var isGeneral: Bool {
+    ["promote", "retry", "redefine", "take the host over", "end the lease"].contains(name)
+  }
 
   /// They write to the same divided request.
-  private static let shards = [
+  private static let shards: [Act] = [
     Act("commit in a shard") { verbs, seat in
       let checkpoint = Checkpoint(launch: Fleet.shard0, batch: 0, completedUnits: 1)
       return try "\(verbs.checkpoint([checkpoint], from: someWorker, at: seat.later))"
@@ -83,6 +111,81 @@ extension Act {
     },
   ]
 
+  /// They write to the same keys. Of `full` nothing more may run, and of `half` one launch.
+  private static let keys: [Act] = [
+    Act("claim with a key") { try claim(Fleet.half, $0, $1) },
+    Act("claim with the same key") { try claim(Fleet.other, $0, $1) },
+    Act("claim what its key keeps") { try claim(Fleet.full, $0, $1) },
+    Act("end one with a key") { try end("full.a", .finished, $0, $1) },
+    Act("submit one with a key") { try accepted($0.submit([$1.submission("full.c", to: Fleet.full)], at: $1.later)) },
+    Act("cancel one with a key") { verbs, seat in
+      try kinds(verbs.cancel(.request(Fleet.request("half.b", verbs)), by: "seat \(seat.number)", at: seat.later))
+    },
+    Act("set the limit of a key") { verbs, seat in
+      let setting = LimitSetting.concurrency(2 + seat.number)
+      return try "\(verbs.setLimit(LimitKey(.concurrency, "full"), setting, at: seat.later).running)"
+    },
+    Act("lower the limit of a key") { verbs, seat in
+      let setting = LimitSetting.concurrency(1)
+      return try "\(verbs.setLimit(LimitKey(.concurrency, "half"), setting, at: seat.later).running)"
+    },
+  ]
+
+  private static func claim(_ wanted: RequirementClass, _ verbs: Verbs, _ seat: Seat) throws -> String {
+    let claim = Claim(requirementClass: wanted, lease: seat.lease, places: [seat.place(0)])
+    return try verbs.claim([claim], at: seat.later).map { "\($0.assignments.map(\.identifier)) \($0.isMoved)" }.joined()
+  }
+
+  /// They write to the same flows. Of flow `a` the first request runs, and flow `b` is ready.
+  private static let flows: [Act] = [
+    Act("submit a flow") { verbs, seat in
+      try accepted(
+        verbs.submitFlow(
+          [seat.submission("first.c", to: Fleet.first), seat.submission("last.c", to: Fleet.last)], at: seat.later))
+    },
+    Act("submit a flow again") { verbs, seat in
+      try accepted(
+        verbs.submitFlow(
+          [seat.submission("first.a", to: Fleet.first), seat.submission("last.a", to: Fleet.last)], at: seat.later))
+    },
+    Act("submit the last of a flow") { verbs, seat in
+      try accepted(verbs.submit([seat.submission("last.a", to: Fleet.last)], at: seat.later))
+    },
+    Act("cancel a flow") { verbs, seat in
+      try kinds(verbs.cancel(.flow(Fleet.request("first.b", verbs)), by: "seat \(seat.number)", at: seat.later))
+    },
+    Act("cancel a flow that runs") { verbs, seat in
+      try kinds(verbs.cancel(.flow(Fleet.request("first.a", verbs)), by: "seat \(seat.number)", at: seat.later))
+    },
+    Act("claim the first of a flow") { try claim(Fleet.first, $0, $1) },
+    Act("end the first of a flow") { try end("first.a", .finished, $0, $1) },
+    Act("fail the first of a flow") { try end("first.a", .failed("broken"), $0, $1) },
+  ]
+
+  /// They write to the same two schedules, of which `held` is paused.
+  private static let schedules: [Act] = [
+    Act("pause a schedule") { verbs, seat in
+      try verbs.pauseSchedule(of: Fleet.calendar, by: "seat \(seat.number)", because: "of it", at: seat.later)
+      return "paused"
+    },
+    Act("resume a schedule") { try "\($0.resumeSchedule(of: Fleet.held, at: $1.later) != nil)" },
+    Act("backfill") { verbs, seat in
+      let now = seat.later.date
+      let backfill = Backfill(
+        by: "seat \(seat.number)", startedAt: now, from: now + .seconds(-600), until: now + .seconds(-300), total: 5)
+      try verbs.startBackfill(of: Fleet.calendar, backfill, seed: someTrace, at: seat.later)
+      return "begun"
+    },
+    Act("stop a backfill") { try "\($0.stopBackfill(of: Fleet.held, at: $1.later) != nil)" },
+    Act("submit what a schedule submits") { verbs, seat in
+      try accepted(verbs.submit([seat.submission("calendar", to: Fleet.scheduled)], at: seat.later))
+    },
+    Act("start the calendar's") { verbs, seat in
+      let id = try Fleet.request("calendar", verbs)
+      return try "\(verbs.launchNow(id, on: seat.offer(), at: seat.later).identifier)"
+    },
+  ]
+
   private static func endShard(_ outcome: LaunchOutcome, _ verbs: Verbs, _ seat: Seat) throws -> String {
     let ending = Ending(launch: Fleet.shard1, outcome: outcome)
     return try verbs.end([ending], from: someWorker, at: seat.later).map {
@@ -97,7 +200,7 @@ extension Act {
     }.joined(separator: ", ")
   }
 
-  private static let submitting = [
+  private static let submitting: [Act] = [
     Act("submit a new identifier") { try accepted($0.submit([$1.submission("com.new")], at: $1.later)) },
     Act("submit after a live one") { try accepted($0.submit([$1.submission("com.live")], at: $1.later)) },
     Act("replace the waiting one") { try accepted($0.submit([$1.submission("com.pair")], at: $1.later)) },
@@ -111,13 +214,18 @@ extension Act {
       return try accepted(verbs.submit([offer], at: seat.later))
     },
     Act("promote") { verbs, seat in
-      do { return try "\(verbs.promote(at: seat.later, limit: 10))" } catch let error as StoreError {
+      do {
+        let promotion = try verbs.promote(at: seat.later, limit: 10)
+        // A dictionary has no order.
+        let classes = promotion.classes.sorted { $0.key < $1.key }
+        return "\(classes) \(promotion.nextDue) \(promotion.replaced)"
+      } catch let error as StoreError {
         return "\(error.code)"
       }
     },
   ]
 
-  private static let running = [
+  private static let running: [Act] = [
     Act("claim two") { verbs, seat in
       let claim = Claim(
         requirementClass: Fleet.ready, lease: seat.lease, places: [seat.place(0), seat.place(1)])
@@ -179,7 +287,7 @@ extension Act {
       .map { "\($0.wasLive) \($0.state) \($0.released.map { "\($0)" } ?? "none")" }.joined()
   }
 
-  private static let ending = [
+  private static let ending: [Act] = [
     Act("end one with a waiting one") { try end("com.pair", .finished, $0, $1) },
     Act("end the only one") { try end("com.live", .finished, $0, $1) },
     Act("fail one") { try end("com.pair", .failed("broken"), $0, $1) },
@@ -195,7 +303,7 @@ extension Act {
     }.joined(separator: ", ")
   }
 
-  private static let operators = [
+  private static let operators: [Act] = [
     Act("cancel a pair") { verbs, seat in
       try kinds(
         verbs.cancel(.identifier(JobIdentifier(trusted: "com.pair")), by: "seat \(seat.number)", at: seat.later))
@@ -249,7 +357,7 @@ extension Act {
     },
   ]
 
-  private static let hosts = [
+  private static let hosts: [Act] = [
     Act("take the host over") { verbs, seat in
       let grant = try verbs.grantLease(someHost, someProcess, link: Int64(seat.number), at: seat.later)
       return "\(grant.lease.number) \(grant.ended.count)"

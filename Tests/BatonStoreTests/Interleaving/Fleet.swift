@@ -149,7 +149,52 @@ struct Fleet: Sendable {
     _ = try verbs.apply([quota], seeds: [someTrace], at: someTime)
     for name in ["quota.a", "quota.b", "quota.c", "quota.d"] { try submit(name, to: Self.quota.definition) }
     _ = try start(Self.quota, 1)
+    _ = try verbs.apply(later, seeds: later.map { _ in someTrace }, at: someTime)
+    for name in ["full.a", "full.b"] { try submit(name, to: full.definition) }
+    for name in ["half.a", "half.b"] { try submit(name, to: half.definition) }
+    try submit("other.a", to: other.definition)
+    for wanted in [full, half] { _ = try start(wanted, 1) }
+    for instance in ["a", "b"] {
+      let members = [("first", first), ("last", last)].map { name, wanted in
+        SubmissionOffer(
+          submission: Submission(
+            id: "\(name) \(instance)", identifier: JobIdentifier(trusted: "\(name).\(instance)"), trace: someTrace),
+          definition: wanted.definition)
+      }
+      _ = try verbs.submitFlow(members, at: someTime)
+    }
+    _ = try start(first, 1)
+    try verbs.pauseSchedule(of: held, by: "ada", because: "of it", at: someTime)
+    let range = Backfill(
+      by: "ada", startedAt: someTime.date, from: someTime.date + .seconds(-600), until: someTime.date, total: 10)
+    try verbs.startBackfill(of: held, range, seed: someTrace, at: someTime)
   }
+
+  /// Definitions with keys, of flows and with schedules.
+  private static let later: [Definition] = {
+    let keyed = [("full", "full", 1), ("half", "half", 2), ("other", "half", 2)].map { name, key, limit in
+      var definition = Definition(pattern: IdentifierPattern("\(name).*")!, kind: .processing)
+      definition.concurrency = ConcurrencyLimit(key: KeyTemplate(key), limit: limit)
+      return definition
+    }
+    let first = Definition(pattern: IdentifierPattern("first.*")!, kind: .processing)
+    var last = Definition(pattern: IdentifierPattern("last.*")!, kind: .processing)
+    last.after = [Dependency(JobReference("first.${wildcard}")!, on: .success)]
+    let scheduled = ["calendar", "held"].map { name in
+      var definition = Definition(pattern: IdentifierPattern(name)!, kind: .processing)
+      definition.schedule = (try? CronExpression("* * * * *")).map { JobSchedule(cron: $0) }
+      return definition
+    }
+    return keyed + [first, last] + scheduled
+  }()
+  static let full = RequirementClass(definition: DefinitionID(8), priority: .background)
+  static let half = RequirementClass(definition: DefinitionID(9), priority: .background)
+  static let other = RequirementClass(definition: DefinitionID(10), priority: .background)
+  static let first = RequirementClass(definition: DefinitionID(11), priority: .background)
+  static let last = RequirementClass(definition: DefinitionID(12), priority: .background)
+  static let scheduled = RequirementClass(definition: DefinitionID(13), priority: .background)
+  static let calendar = JobIdentifier(trusted: "calendar")
+  static let held = JobIdentifier(trusted: "held")
 
   static let quota = RequirementClass(definition: DefinitionID(7), priority: .background)
 
@@ -176,6 +221,7 @@ struct Fleet: Sendable {
   /// The chain's first request is made by `apply`.
   private static let numbers: [String: Int64] = [
     "chain": 1, "com.pair": 2, "com.live": 3, "com.failed": 4, "com.done": 5, "com.ready": 7,
+    "calendar": 21, "full.a": 23, "half.b": 26, "first.a": 28, "first.b": 30,
   ]
 
   static func ended(_ verbs: Verbs) throws -> Prunable {
@@ -213,13 +259,20 @@ struct Fleet: Sendable {
 
   private static let of = "JOIN request r ON r.id = x.request JOIN identifier i ON i.id = r.identifier"
   private static let tables: [(String, String)] = [
-    ("identifier", "SELECT name, last_number, last_first_launch_at, no_data_in_row, anchor_at FROM identifier"),
+    (
+      "identifier",
+      """
+      SELECT name, last_number, last_first_launch_at, no_data_in_row, anchor_at, paused_at, paused_by, backfill
+      FROM identifier
+      """
+    ),
     (
       "request",
       """
       SELECT i.name, r.number, r.definition, r.priority, r.state, r.cause, r.eligible_at, r.launches, h.name, r.ended_at,
         r.outcome, r.reason, r.failures, r.losses, r.strikes, r.cancelled_by, r.frozen_items, r.ready_at, r.held_by,
-        r.submitted_as, r.principal, r.poke, r.earliest_at, r.shard, r.first_unit, r.end_unit, r.shard_state
+        r.submitted_as, r.principal, r.poke, r.earliest_at, r.shard, r.first_unit, r.end_unit, r.shard_state,
+        r.scheduled_at, r.backfill, r.waits_for, r.is_awaited, r.waits_on, r.flow IS NOT NULL
       FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN host h ON h.id = r.host
       """
     ),
@@ -231,6 +284,15 @@ struct Fleet: Sendable {
       FROM launch x JOIN host h ON h.id = x.host \(of)
       """
     ),
+    (
+      "dependency",
+      """
+      SELECT i.name, r.number, j.name, a.number, x.ending, x.state
+      FROM dependency x JOIN request a ON a.id = x.awaited JOIN identifier j ON j.id = a.identifier \(of)
+      """
+    ),
+    ("key", "SELECT name, running, full_at, due_at, set_limit, last_limit FROM limit_key"),
+    ("line", "SELECT name, definition, priority FROM limit_line"),
     ("progress", "SELECT i.name, r.number, x.batches, x.completed_units, x.skipped FROM progress x \(of)"),
     (
       "spread",

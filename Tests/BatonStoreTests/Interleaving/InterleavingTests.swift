@@ -3,7 +3,7 @@ import Testing
 
 @testable import BatonStore
 
-/// Two coordinators that write at the same time: each ordered pair of writing verbs, of which the first is held between
+/// Two coordinators that write at the same time: ordered pairs of writing verbs, of which the first is held between
 /// loading its rows and storing them, while the second runs or has to wait for it. The end, with both answers, has to
 /// be that of one of the two serial orders. On one connection to SQLite transactions are serial anyway; on loaded rows
 /// the locks alone make them so.
@@ -12,7 +12,7 @@ import Testing
   func eachPairEndsAsOneOfItsSerialOrders(index: Int) throws {
     let (whole, loaded) = (try Fleet.onTheWholeStore(), try Fleet.onLoadedRows())
     let first = Act.all[index]
-    for second in Act.all {
+    for second in first.others {
       let end = try loaded.interleaved(first, second)
       if try whole.ends(first, second, as: end) { continue }
       let serial = [try whole.serial(first, second), try whole.serial(first, second, isReversed: true)]
@@ -26,7 +26,7 @@ import Testing
   func eachPairEndsAsOneOfItsSerialOrdersInPostgreSQL(index: Int) async throws {
     let (whole, loaded) = (try Fleet.onTheWholeStore(), try PostgresFleet())
     let first = Act.meeting[index]
-    for second in Act.meeting {
+    for second in first.othersInPostgreSQL {
       let end = try loaded.interleaved(first, second)
       if try whole.ends(first, second, as: end) { continue }
       let serial = [try whole.serial(first, second), try whole.serial(first, second, isReversed: true)]
@@ -43,6 +43,7 @@ import Testing
     Control([.coordinator], "submit to an idle definition", "remove"),
     Control([.pattern], "claim with a limit", "claim with a limit"),
     Control([.namespace], "claim within a quota", "claim within a quota"),
+    Control([.limitKey], "claim with a key", "claim with the same key"),
     Control([.host], "claim two", "end the lease"),
     // The lock of a launch's host covers what its worker reports.
     Control([.request, .host], "checkpoint", "fail one"),
@@ -61,6 +62,7 @@ import Testing
       Control([.coordinator], "submit to an idle definition", "remove"),
       Control([.pattern], "claim with a limit", "claim with a limit"),
       Control([.namespace], "claim within a quota", "claim within a quota"),
+      Control([.limitKey], "claim with a key", "claim with the same key"),
       Control([.host], "claim two", "end the lease"),
       Control([.request, .host], "checkpoint", "fail one"),
     ])
