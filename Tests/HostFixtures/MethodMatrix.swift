@@ -64,16 +64,22 @@ package enum MethodMatrix {
     return methods
   }()
 
-  /// Calls a method with an empty message.
+  /// Calls a method with an empty message, over a connection of its own. A connection that a busy machine has not made
+  /// in time says nothing of the method, so the call is made up to five times.
   /// - Returns: the status; `nil` if the call succeeded.
   package static func code(
     of method: String, _ authorization: String?, at endpoint: HostPort, _ trust: ClientTrust
   ) async throws -> RPCError.Code? {
-    try await code(of: method) { body in
-      try await CoordinatorClient.withSecureClient(endpoint, trust) { client, _ in
-        try await body(client, authorization)
+    var last: RPCError.Code?
+    for _ in 0..<5 {
+      last = try await code(of: method) { body in
+        try await CoordinatorClient.withSecureClient(endpoint, trust) { client, _ in
+          try await body(client, authorization)
+        }
       }
+      guard last == .unavailable else { break }
     }
+    return last
   }
 
   /// Calls methods with empty messages, over one connection.
