@@ -5,6 +5,7 @@ import Foundation
 ///  It prints one line of JSON for each result as it becomes known, and a table at the end. `--small` measures less,
 /// and only once, for a quick look. `--tls` lets workers join and operators log in, so that everything goes over TLS
 /// and not through the Unix socket. `--points FOLDER` writes the points from which the pictures of B10 are drawn.
+/// `--pending N` has so many requests pending in B5.
 @main
 enum Benchmarks {
   static func main() async throws {
@@ -30,6 +31,8 @@ struct Options: Sendable {
   var figures = Figure.all + (BenchmarkDatabase.server == nil ? [] : Figure.postgres)
   /// Whether to measure less, and once instead of three times.
   var isSmall = false
+  /// How many requests B5 has pending; `nil` for the usual number.
+  var pending: Int?
   /// The folder for the points of B10; `nil` to write none.
   var points: String?
 
@@ -41,6 +44,13 @@ struct Options: Sendable {
       case "--small": isSmall = true
       case "--tls": setenv(TLS.variable, "1", 1)
       case "--points": points = rest.popFirst()
+      case "--pending":
+        pending = rest.popFirst().flatMap { Int($0) }
+        // The benchmarks' fleets have the usual limit of 2,000,000, and B5 submits some more.
+        guard let pending, (1_000...1_900_000).contains(pending) else {
+          note("--pending is followed by a number from 1000 to 1900000")
+          exit(64)
+        }
       default: names.append(argument)
       }
     }

@@ -11,9 +11,10 @@ enum Pending {
   private static let jobs = 20_000
 
   static func measure(_ options: Options) async throws -> [Measurement] {
-    let many = try await Backlog(options.isSmall ? 50_000 : 1_000_000)
+    let count = options.pending ?? (options.isSmall ? 50_000 : 1_000_000)
+    let many = try await Backlog(count)
     let few = try await Backlog(1000)
-    let flows = try await Backlog(options.isSmall ? 50_000 : 1_000_000, inFlows: true)
+    let flows = try await Backlog(count, inFlows: true)
     defer {
       many.remove()
       few.remove()

@@ -284,7 +284,7 @@ private let hostA = HostName("a")
     var bench = CoreBench()
     var record = CoreBench.record
     bench.core.redefined(record)
-    #expect(bench.effects() == ["store noteUses", "dispatch"])
+    #expect(bench.effects() == ["store noteUses", "dispatch", "store findReady"])
     record.state = .scheduled
     bench.core.redefined(record)
     #expect(bench.effects() == ["store findReady"])

@@ -35,8 +35,8 @@ import Testing
     #expect(try await loaded.close() == 0, "two transactions waited for each other")
   }
 
-  /// Proves that each lock is needed, and that the comparison can fail. Without the lock of the identifier, for
-  /// example, a request that is submitted while the live one ends is stranded.
+  /// Proves that each lock is needed and taken, and that the comparison can fail. Without the lock of the identifier,
+  /// for example, a request that is submitted while the live one ends is stranded.
   @Test(arguments: [
     Control([.identifier], "submit after a live one", "end the only one"),
     Control([.identifier], "end the only one", "submit after a live one"),
@@ -52,6 +52,7 @@ import Testing
     let (whole, unlocked) = (try Fleet.onTheWholeStore(), try Fleet.onLoadedRows(ignoring: control.ignored))
     let (first, second) = (try #require(Act.named(control.first)), try #require(Act.named(control.second)))
     #expect(try !whole.ends(first, second, as: unlocked.interleaved(first, second)))
+    #expect(try whole.ends(first, second, as: Fleet.onLoadedRows().interleaved(first, second)))
   }
 
   @Test(
