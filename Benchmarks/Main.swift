@@ -5,7 +5,7 @@ import Foundation
 ///  It prints one line of JSON for each result as it becomes known, and a table at the end. `--small` measures less,
 /// and only once, for a quick look. `--tls` lets workers join and operators log in, so that everything goes over TLS
 /// and not through the Unix socket. `--points FOLDER` writes the points from which the pictures of B10 are drawn.
-/// `--pending N` has so many requests pending in B5.
+/// `--pending N` sets how many requests B5 has pending.
 @main
 enum Benchmarks {
   static func main() async throws {

@@ -240,7 +240,7 @@ extension Verbs {
     return NextDue(steady: row.dueAt)
   }
 
-  /// As above, for a request that still has the definition with which it was ready, or for one of its shards.
+  /// Passes on the turn of a request that still has the definition with which it was ready, or of one of its shards.
   @discardableResult
   func passTurn(of request: RequestID, at now: Moment) throws -> NextDue {
     guard let found = try launched(request) else { return NextDue() }
