@@ -15,16 +15,22 @@ SEED ?= 1
 # Tests that start real servers and binaries. They run in a process of their own, because other tests kill every child
 # process that they do not know.
 APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests|SinkTests
+# Tests that compute for minutes and do not wait meanwhile. They run in a process of their own, because a test with a
+# server would wait for the threads that they keep, and its connections would end.
+COMPUTING := StoreConformanceTests|InterleavingTests|HistoryTests|SimulationTests|StarvationTests
 SEEDS ?= 1000
 # The size of each row of the fault table: brief (half of quick, for CI), quick, full (a fifth of long) or long.
 # ROWS="workers power" runs only these rows.
 TIER ?= quick
 ROWS ?=
-# How many random histories the contract is tried on: a quarter of the usual 10,000 for CI.
-HISTORIES = $(if $(STRICT),BATON_HISTORIES=2500)
+# How many random histories the contract is tried on: a tenth of the usual 10,000 for CI.
+HISTORIES = $(if $(STRICT),BATON_HISTORIES=1000)
 # With STRICT=1 a row of the faults or a test of the contract that this machine cannot run is a failure. CI sets it.
 STRICT ?=
 export STRICT
+# The build folder of the tests. CI has one of their own, so that both builds run at once (see `builds`).
+TESTS = $(if $(STRICT),.build/tests,.build)
+RUN_TESTS = Scripts/run-tests --scratch-path $(TESTS)
 # The promises of the contract that were proven by a test that ran, and the attacks that were refused. The tests write
 # this file, and Scripts/check-contract reads it.
 CONTRACT_LOG := $(CURDIR)/results/contract.log
@@ -38,7 +44,7 @@ stage = @mkdir -p results && echo "$$(date +%s) $(1)" >> results/stages
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test cron outside interop check lint imports checks contract deploy api console pages format build release everything faults bench bench-peers bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test cron outside interop check lint imports checks contract deploy api console pages format build builds release everything faults bench bench-peers bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -50,22 +56,23 @@ demo: release
 
 # On PostgreSQL without the attacks on the programs, which read and edit the store in its file.
 ## test: builds, runs every test (end to end and the demo on PostgreSQL too), and the quick faults on real binaries
-test: everything
+test: builds
 	$(call stage,set-up of the tests)
 	Scripts/setup sink faults postgres
 	Scripts/setup-sink
-	$(call stage,build for the tests)
-	Scripts/run-tests --build
 	mkdir -p $(dir $(CONTRACT_LOG)) && rm -f $(CONTRACT_LOG)
 	$(call stage,main tests)
-	$(HISTORIES) BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres Scripts/run-tests --skip-build --skip '$(APART)'
+	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres $(RUN_TESTS) --skip-build --skip '$(APART)|$(COMPUTING)'
+	$(call stage,tests that compute)
+	$(HISTORIES) BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres $(RUN_TESTS) --skip-build \
+	  --filter '$(COMPUTING)'
 	$(call stage,tests with real programs)
-	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/run-tests --skip-build --filter '$(APART)'
+	BATON_CONTRACT_LOG=$(CONTRACT_LOG) $(RUN_TESTS) --skip-build --filter '$(APART)'
 	$(call stage,tests on PostgreSQL)
-	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/run-tests --skip-build --filter EndToEndTests \
+	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync $(RUN_TESTS) --skip-build --filter EndToEndTests \
 	  --skip AttackTests
 	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/demo
-	Scripts/with-postgres --tls Scripts/run-tests --skip-build --filter PostgresTLSTests
+	Scripts/with-postgres --tls $(RUN_TESTS) --skip-build --filter PostgresTLSTests
 	Scripts/check-contract --ran $(CONTRACT_LOG)
 	$(call stage,faults)
 	Tests/Faults/faults --tier $(if $(STRICT),brief --strict,quick) --seed $(SEED)
@@ -74,7 +81,7 @@ test: everything
 ## outside: builds a package outside of this repository that uses the products, and runs its program and its test
 outside:
 	$(call stage,outside)
-	Scripts/check-outside
+	Scripts/check-outside $(TESTS)
 
 # After `test`, with whose build it shares the model.
 ## cron: compares the times of 100,000 random cron expressions with those of croniter, another program (CI: 20,000)
@@ -82,8 +89,8 @@ cron:
 	$(call stage,cron)
 	Scripts/setup cron
 	Scripts/setup-cron
-	$(SWIFT) build $(if $(STRICT),-debug-info-format none) --product cron-lines
-	Scripts/check-cron .build/debug/cron-lines $(if $(STRICT),20000)
+	$(SWIFT) build $(if $(STRICT),-debug-info-format none) --scratch-path $(TESTS) --product cron-lines
+	Scripts/check-cron $(TESTS)/debug/cron-lines $(if $(STRICT),20000)
 
 ## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
 interop: everything
@@ -151,6 +158,18 @@ build:
 	$(SWIFT) build
 	Scripts/run-tests --build
 
+# In each of the two builds one processor core waits for the other for minutes. CI builds both at once.
+## builds: builds everything for release, and the tests for debugging
+builds:
+	$(call stage,both builds)
+	Scripts/setup
+	$(SWIFT) package resolve
+	$(MAKE) $(if $(STRICT),-j2) everything build-tests
+
+.PHONY: build-tests
+build-tests:
+	$(RUN_TESTS) --build
+
 ## release: builds the programs for installation, in .build/release
 release:
 	Scripts/setup
@@ -158,7 +177,6 @@ release:
 
 ## everything: builds what `release` builds, and the release programs that test and measure it
 everything:
-	$(call stage,release build)
 	Scripts/setup
 	$(SWIFT) build $(RELEASE_FLAGS)
 
