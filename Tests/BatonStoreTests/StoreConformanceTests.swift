@@ -22,7 +22,8 @@ import Testing
 
   /// Each group of writes locks and loads the rows that it needs, is decided on these, and stores what has changed.
   @Test(
-    .disabled(if: TestDatabase.isThere, "the store in PostgreSQL loads its rows too"), arguments: StoreConformance.cases)
+    .disabled(if: TestDatabase.isThere, "the store in PostgreSQL loads its rows too"), arguments: StoreConformance.cases
+  )
   func onLoadedRows(promise: StoreConformance.Case) async throws {
     try await promise.run {
       try SQLiteStore.onLoadedRows(limits: StoreConformance.limits, queuesSpans: $0, isShared: false)
