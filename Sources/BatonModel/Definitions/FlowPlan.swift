@@ -123,7 +123,7 @@ package enum FlowProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case .twice(let name): "\(name) is in the flow twice; a flow has each job once"
     case .notForFlows(let name, let why): "\(name) \(why), and cannot be in a flow; leave it out"
     case .notInFlow(let name, let awaited):
-      "\(name) comes after \(awaited), which is not in the flow; submit both together, or remove it from 'after'"
+      "\(name) comes after \(awaited), which is not in the flow; add \(awaited) to the flow, or remove it from 'after'"
     case .cycle(let names):
       "the jobs wait for each other in a circle: \(names.joined(separator: " comes after ")); "
         + "remove one of these from 'after'"

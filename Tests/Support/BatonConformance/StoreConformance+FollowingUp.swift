@@ -94,7 +94,7 @@ extension StoreConformance {
       try await s.submit("job", to: definition)
       try await nothing(
         try await s.end(try await s.start(definition)),
-        because: "report comes after fetch, which is not in the flow; submit both together, or remove it from 'after'")
+        because: "report comes after fetch, which is not in the flow; add fetch to the flow, or remove it from 'after'")
     },
     Case("the part that a wildcard matches comes along") { s in
       _ = try await s.define("repair.*")
