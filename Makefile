@@ -31,6 +31,12 @@ export STRICT
 # The build folder of the tests. CI has one of their own, so that both builds run at once (see `builds`).
 TESTS = $(if $(STRICT),.build/tests,.build)
 RUN_TESTS = Scripts/run-tests --scratch-path $(TESTS)
+# Both builds of CI take a C file of a dependency from the same compilation.
+ifneq ($(STRICT),)
+export CC := $(CURDIR)/Scripts/clang-once
+export CLANG := $(shell dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/clang
+export BATON_OBJECTS := $(CURDIR)/.build/objects
+endif
 # The promises of the contract that were proven by a test that ran, and the attacks that were refused. The tests write
 # this file, and Scripts/check-contract reads it.
 CONTRACT_LOG := $(CURDIR)/results/contract.log
@@ -164,6 +170,9 @@ builds:
 	$(call stage,both builds)
 	Scripts/setup
 	$(SWIFT) package resolve
+	mkdir -p .build/objects
+	cmp -s Package.resolved .build/objects/Package.resolved \
+	  || { rm -rf .build/objects/* && cp Package.resolved .build/objects; }
 	$(MAKE) $(if $(STRICT),-j2) everything build-tests
 
 .PHONY: build-tests
