@@ -12,6 +12,8 @@ import Testing
   static let histories = ProcessInfo.processInfo.environment["BATON_HISTORIES"].flatMap { Int($0) } ?? 10_000
   /// The number of histories with two coordinators.
   static let shared = histories / 4
+  /// The number of histories in PostgreSQL, where each verb takes milliseconds, with one coordinator and with two.
+  static let inPostgres = max(20, histories / 160)
   /// The number of histories that share a store, so that its schema is not made again for each history.
   static let batch = 250
   static let steps = 10
@@ -30,13 +32,12 @@ import Testing
     try run(number, on: [store, store.another()])
   }
 
-  /// The same in PostgreSQL, with one coordinator and with two. Each verb takes milliseconds there, so there are fewer
-  /// histories.
+  /// The same in PostgreSQL, with one coordinator and with two.
   @Test(.enabled(if: FreshDatabase.isThere, "no server: run the tests with Scripts/with-postgres"), arguments: [1, 2])
   func `the contract holds in PostgreSQL`(coordinators: Int) async throws {
     let address = try FreshDatabase.make()
     let stores = try (0..<coordinators).map { _ in try PostgresStore.open(address) }
-    try run(0, on: stores, count: 60)
+    try run(0, on: stores, count: Self.inPostgres)
     for store in stores { try await store.close() }
   }
 
