@@ -243,8 +243,8 @@ struct Fleet: Sendable {
     try tables.flatMap { name, sql in try rows(sql).map { name + ": " + text($0) }.sorted() }
   }
 
-  /// The text of a row, which two different rows do not share. The text that Swift makes of an array takes many times as
-  /// long, and four thousand pairs have three of these lists each.
+  /// The text of a row. Two different rows do not share it. The text that Swift makes of an array takes many times as
+  /// long, and the tests make it of every row for each pair of acts.
   private static func text(_ row: [Cell]) -> String {
     var text = ""
     for cell in row {
