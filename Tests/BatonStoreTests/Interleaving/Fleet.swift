@@ -243,8 +243,8 @@ struct Fleet: Sendable {
     try tables.flatMap { name, sql in try rows(sql).map { name + ": " + text($0) }.sorted() }
   }
 
-  /// The text of a row. Two different rows do not share it. The text that Swift makes of an array takes many times as
-  /// long, and the tests make it of every row for each pair of acts.
+  /// The cells of a row, about as SQL writes them. The text that Swift makes of an array takes many times as long, and
+  /// the tests make it of every row for each pair of acts.
   private static func text(_ row: [Cell]) -> String {
     var text = ""
     for cell in row {
@@ -252,7 +252,7 @@ struct Fleet: Sendable {
       case .null: text += "null"
       case .integer(let value): text += String(value)
       case .text(let value): text += "'" + value + "'"
-      case .blob(let bytes): text += bytes.map { String($0, radix: 16) }.joined(separator: " ")
+      case .blob(let bytes): text += "x'" + bytes.map { String($0, radix: 16) }.joined(separator: " ") + "'"
       }
       text += ", "
     }
