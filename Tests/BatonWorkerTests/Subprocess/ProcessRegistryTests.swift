@@ -24,12 +24,14 @@ import Testing
     return (try #require(Int32(runtime.output.dropLast())), task)
   }
 
-  /// The child hides its environment. It is found by the process group that its parent leads.
+  /// The child hides its environment. It is found by the process group that its parent leads. This is not the group of
+  /// the command, which its own worker kills.
   @Test func `a worker that comes next kills the group of what carries its marker`() async throws {
     let marker = ProcessMarker.value(folder: fixture.folders.launches + "/1-1")
     let (pid, task) = try await start(
-      "env -i sleep 1000 & echo $!; sleep 1000; true", environment: [ProcessMarker.variable: marker])
-    #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() >= 1)
+      "setsid sh -c 'env -i sleep 1000 & echo $!; sleep 1000; true' & sleep 1000; true",
+      environment: [ProcessMarker.variable: marker])
+    #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() >= 2)
     await waitForEnd(of: pid)
     let outcome = try await task.value
     #expect(outcome == ProcessOutcome(end: .signalled(9), signalsSent: []))
