@@ -23,14 +23,23 @@ SEEDS ?= 1000
 # ROWS="workers power" runs only these rows.
 TIER ?= quick
 ROWS ?=
-# How many random histories the contract is tried on: a tenth of the usual 10,000 for CI.
-HISTORIES = $(if $(STRICT),BATON_HISTORIES=1000)
+# How many random histories the contract is tried on: a twentieth of the usual 10,000 for CI.
+HISTORIES = $(if $(STRICT),BATON_HISTORIES=500)
 # With STRICT=1 a row of the faults or a test of the contract that this machine cannot run is a failure. CI sets it.
 STRICT ?=
 export STRICT
 # The build folder of the tests. CI has one of their own, so that both builds run at once (see `builds`).
 TESTS = $(if $(STRICT),.build/tests,.build)
 RUN_TESTS = Scripts/run-tests --scratch-path $(TESTS)
+# CI does two things at once (see `lanes`). There a target waits until those in `after` have ended, and what computes for
+# minutes gives way to the tests with servers and programs, whose waits have bounds. Elsewhere everything has its turn.
+LANES ?=
+after = $(if $(LANES),$(1))
+LATER = $(if $(LANES),nice -n 19)
+BUILT = $(if $(LANES),everything,release)
+ifeq ($(LANES),)
+.NOTPARALLEL:
+endif
 # Both builds of CI take a C file of a dependency from the same compilation.
 ifneq ($(STRICT),)
 export CC := $(CURDIR)/Scripts/clang-once
@@ -43,14 +52,15 @@ CONTRACT_LOG := $(CURDIR)/results/contract.log
 # The build folder of the planted bugs, which other builds do not share, and the copy of the tree that has them.
 PLANTED ?= .build/plants
 
-# Notes that a stage begins, so that .ci/run can say how long each one took.
+# Notes that a stage begins, so that .ci/run can say when each one began.
 stage = @mkdir -p results && echo "$$(date +%s) $(1)" >> results/stages
 
 # All hand-written Swift files, for swift-format. Generated code is left as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test cron outside interop check lint imports checks contract deploy api console pages format build builds release everything faults bench bench-peers bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: help demo test cron outside interop check lanes lint imports checks contract deploy api console pages format build release everything faults bench bench-peers bench-postgres bench-small simulate plants plants-in-tests fault-plants proto
+.PHONY: resolved tests-built tests-set-up main-tests computing-tests program-tests postgres-tests postgres-demo proven test-faults
 
 ## help: lists the targets
 help:
@@ -60,43 +70,74 @@ help:
 demo: release
 	Scripts/demo
 
-# On PostgreSQL without the attacks on the programs, which read and edit the store in its file.
 ## test: builds, runs every test (end to end and the demo on PostgreSQL too), and the quick faults on real binaries
-test: builds
-	$(call stage,set-up of the tests)
+test: everything main-tests computing-tests program-tests postgres-tests postgres-demo proven test-faults
+
+# The versions of the packages. Both builds of CI read them, so they are written before. What the two lanes need is
+# installed here, because only one of them could install at a time.
+resolved:
+	$(call stage,versions and set-up)
+	Scripts/setup $(if $(LANES),sink faults postgres api console cron)
+	$(SWIFT) package resolve
+	mkdir -p .build/objects
+	cmp -s Package.resolved .build/objects/Package.resolved \
+	  || { rm -rf .build/objects/* && cp Package.resolved .build/objects; }
+
+tests-built: | $(if $(STRICT),resolved)
+	$(call stage,build of the tests)
+	Scripts/setup
+	$(RUN_TESTS) --build
+
+tests-set-up: | $(call after,resolved)
 	Scripts/setup sink faults postgres
 	Scripts/setup-sink
 	mkdir -p $(dir $(CONTRACT_LOG)) && rm -f $(CONTRACT_LOG)
+
+main-tests: tests-set-up tests-built
 	$(call stage,main tests)
 	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres $(RUN_TESTS) --skip-build --skip '$(APART)|$(COMPUTING)'
+
+computing-tests: tests-set-up tests-built | $(call after,everything)
 	$(call stage,tests that compute)
-	$(HISTORIES) BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/with-postgres $(RUN_TESTS) --skip-build \
+	$(HISTORIES) BATON_CONTRACT_LOG=$(CONTRACT_LOG) $(LATER) Scripts/with-postgres $(RUN_TESTS) --skip-build \
 	  --filter '$(COMPUTING)'
+
+program-tests: tests-set-up tests-built | $(call after,main-tests)
 	$(call stage,tests with real programs)
 	BATON_CONTRACT_LOG=$(CONTRACT_LOG) $(RUN_TESTS) --skip-build --filter '$(APART)'
+
+# Without the attacks on the programs, which read and edit the store in its file.
+postgres-tests: tests-set-up tests-built | $(call after,program-tests)
 	$(call stage,tests on PostgreSQL)
 	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync $(RUN_TESTS) --skip-build --filter EndToEndTests \
 	  --skip AttackTests
-	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/demo
 	Scripts/with-postgres --tls $(RUN_TESTS) --skip-build --filter PostgresTLSTests
+
+postgres-demo: everything tests-set-up | $(call after,postgres-tests)
+	$(call stage,demo on PostgreSQL)
+	BATON_TEST_STORE=postgres Scripts/with-postgres --fsync Scripts/demo
+
+# Compares what the contract and the attacks promise with what the tests have proven.
+proven: main-tests computing-tests program-tests
 	Scripts/check-contract --ran $(CONTRACT_LOG)
+
+test-faults: everything tests-set-up | $(call after,postgres-demo)
 	$(call stage,faults)
 	Tests/Faults/faults --tier $(if $(STRICT),brief --strict,quick) --seed $(SEED)
 
 # After `test`, with whose build it shares all but the package itself.
 ## outside: builds a package outside of this repository that uses the products, and runs its program and its test
-outside:
+outside: | $(call after,cron postgres-tests)
 	$(call stage,outside)
-	Scripts/check-outside $(TESTS)
+	$(LATER) Scripts/check-outside $(TESTS)
 
-# After `test`, with whose build it shares the model.
 ## cron: compares the times of 100,000 random cron expressions with those of croniter, another program (CI: 20,000)
-cron:
+cron: | $(call after,computing-tests)
 	$(call stage,cron)
 	Scripts/setup cron
 	Scripts/setup-cron
-	$(SWIFT) build $(if $(STRICT),-debug-info-format none) --scratch-path $(TESTS) --product cron-lines
-	Scripts/check-cron $(TESTS)/debug/cron-lines $(if $(STRICT),20000)
+	$(SWIFT) build $(RELEASE_FLAGS) --product cron-lines
+	$(LATER) Scripts/check-cron $(RELEASE)/cron-lines $(if $(STRICT),20000)
 
 ## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
 interop: everything
@@ -106,7 +147,13 @@ interop: everything
 	Scripts/interop-telemetry
 
 ## check: what CI runs (with STRICT=1): format, imports, the checks, the contract, tests, pages, some benchmarks
-check: lint imports checks contract deploy test cron api console pages bench-small outside
+check: lint imports checks contract deploy
+	$(MAKE) $(if $(STRICT),-j2 LANES=1) lanes
+
+# What `check` runs after the checks that take seconds. In CI there are two lanes. In one the programs are built for
+# release; then come the tests that compute, cron and outside. In the other the tests are built and run, and after the
+# other build the faults and what uses the programs. Before, one processor core waited for the other or for a server.
+lanes: test api console pages bench-small cron outside
 
 ## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:
@@ -136,21 +183,21 @@ contract:
 	Scripts/check-contract
 
 ## api: fails if the HTTP API and its description (Documentation/openapi.yaml) differ; makes thousands of calls
-api: release
+api: $(BUILT) | $(call after,test-faults)
 	$(call stage,api)
 	Scripts/setup api
 	Scripts/setup-api
 	Scripts/check-api $(RELEASE)
 
 ## console: uses the web console in a real browser: every page in every view, by keyboard, live, and with attacks
-console: release
+console: $(BUILT) | $(call after,api)
 	$(call stage,console)
 	Scripts/setup console
 	Scripts/setup-console
 	Scripts/check-console $(RELEASE) --shots results/console
 
 ## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
-pages: everything
+pages: everything | $(call after,console)
 	$(call stage,pages)
 	Scripts/check-pages $(RELEASE)
 
@@ -164,30 +211,16 @@ build:
 	$(SWIFT) build
 	Scripts/run-tests --build
 
-# In each of the two builds one processor core waits for the other for minutes. CI builds both at once.
-## builds: builds everything for release, and the tests for debugging
-builds:
-	$(call stage,both builds)
-	Scripts/setup
-	$(SWIFT) package resolve
-	mkdir -p .build/objects
-	cmp -s Package.resolved .build/objects/Package.resolved \
-	  || { rm -rf .build/objects/* && cp Package.resolved .build/objects; }
-	$(MAKE) $(if $(STRICT),-j2) everything build-tests
-
-.PHONY: build-tests
-build-tests:
-	$(RUN_TESTS) --build
-
 ## release: builds the programs for installation, in .build/release
 release:
 	Scripts/setup
 	for program in $(PROGRAMS); do $(SWIFT) build $(RELEASE_FLAGS) --product $$program || exit 1; done
 
 ## everything: builds what `release` builds, and the release programs that test and measure it
-everything:
+everything: | $(if $(STRICT),resolved)
+	$(call stage,build of everything)
 	Scripts/setup
-	$(SWIFT) build $(RELEASE_FLAGS)
+	$(LATER) $(SWIFT) build $(RELEASE_FLAGS)
 
 ## faults: runs the fault table on the real binaries; TIER=brief, quick, full or long, ROWS="..." for some rows, SEED=n
 faults: everything
@@ -216,7 +249,7 @@ bench-peers: everything
 	Benchmarks/peers/run --picture results/peers.svg $(ONLY)
 
 ## bench-small: runs B1, B3 and B4 briefly on release binaries; the figures are printed and not checked
-bench-small: everything
+bench-small: everything | $(call after,pages)
 	$(call stage,bench-small)
 	$(RELEASE)/baton-benchmarks --small B1 B3 B4
 
