@@ -10,11 +10,11 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     commandName: "apply",
     abstract: "Store the definitions of job files at the coordinator.",
     discussion: """
-      Nothing is submitted, with one exception: a definition with 'repeat' that has no request yet gets its first one. \
-      Requests that were submitted before keep the definition they were submitted under; --refreeze gives this one to \
-      those that wait, also if it was applied before. They then start when the new text says so. If a file \
-      has an error, nothing of any file is applied. --prune PATTERN then removes the definitions below the pattern that \
-      are in none of the files; one with unfinished requests stays, and is told.
+      Nothing is submitted, with one exception: a definition with 'repeat' or 'schedule' that has no request yet gets \
+      its first one. Requests that were submitted before keep the definition they were submitted under; --refreeze \
+      gives this one to those that wait, also if it was applied before. They then start when the new text says so. If \
+      a file has an error, nothing of any file is applied. --prune PATTERN then removes the definitions below the \
+      pattern that are in none of the files; one with unfinished requests stays, and is told.
 
       Examples:
         baton apply job.yaml

@@ -21,7 +21,7 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
-      "Where pokes are taken and /metrics is served, over TLS, such as 0.0.0.0:7423. Default: off.",
+      "Where the HTTP API, /metrics and the console are served, over TLS, such as 0.0.0.0:7423. Default: off.",
       valueName: "host:port"))
   var https: String?
 

@@ -11,7 +11,7 @@ struct StoreCommand: AsyncParsableCommand, Sendable {
     abstract: "Copy or move the coordinator's store.",
     discussion: """
       Examples:
-        baton store backup /var/backups/baton/monday.sqlite
+        baton store backup /var/lib/baton-backups/monday.sqlite
         baton store move --to postgres://baton@db.example.com/baton
       """,
     subcommands: [StoreBackupCommand.self, StoreMoveCommand.self])
@@ -33,8 +33,8 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
       the coordinator shuts down. Documentation/how-to/backup.md has how to restore.
 
       Examples:
-        baton store backup /var/backups/baton/monday.sqlite
-        baton store backup /var/backups/baton/stopped.sqlite --data /var/lib/baton
+        baton store backup /var/lib/baton-backups/monday.sqlite
+        baton store backup /var/lib/baton-backups/stopped.sqlite --data /var/lib/baton
       """)
 
   @Argument(help: "The file to write; it must end in .sqlite.", completion: .file(extensions: ["sqlite"])) var file:

@@ -11,9 +11,9 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     abstract: "Run a coordinator and a worker in this process, and stay.",
     discussion: """
       This is a fleet with one host, and every other command works with it. Given files are applied when it is ready; \
-      for a definition with 'repeat' this also submits the first request. It runs until SIGTERM or Ctrl-C, lets the \
-      running batches finish, and goes on where it stopped when it is started again. It prints the address of the \
-      console, which signs one browser in; 'baton console' signs in others.
+      for a definition with 'repeat' or 'schedule' this also submits the first request. It runs until SIGTERM or \
+      Ctrl-C, lets the running batches finish, and goes on where it stopped when it is started again. It prints the \
+      address of the console, which signs one browser in; 'baton console' signs in others.
 
       Examples:
         baton up

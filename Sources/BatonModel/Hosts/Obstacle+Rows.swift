@@ -371,9 +371,9 @@ extension Obstacle.Kind {
           + "cannot give; the text says why. A command never runs with less than both demand.",
         text: "its command has to run in the sandbox '{level}', and the host cannot give it: {why}",
         remedy:
-          "mend that on the host ('baton doctor' there says more); or, to run commands there with less, the host's "
-          + "owner may lower 'sandbox.require' in its worker.yaml, down to 'sandbox.require: none', and the definition "
-          + "must not demand more with 'work.sandbox' or 'work.user'")
+          "mend that on the host ('baton doctor' there says more); or, to run commands there with less, the owner of "
+          + "the host may lower 'sandbox.require' in its worker.yaml, down to 'sandbox.require: none', and the "
+          + "definition must not demand more with 'work.sandbox' or 'work.user'")
     }
   }
 }
