@@ -23,7 +23,7 @@ SEEDS ?= 1000
 # ROWS="workers power" runs only these rows.
 TIER ?= quick
 ROWS ?=
-# How many random histories the contract is tried on: a twentieth of the usual 10,000 for CI.
+# How many random histories the contract is tried on: fewer than the usual 10,000 for CI.
 HISTORIES = $(if $(STRICT),BATON_HISTORIES=500)
 # With STRICT=1 a row of the faults or a test of the contract that this machine cannot run is a failure. CI sets it.
 STRICT ?=
@@ -46,6 +46,8 @@ export CC := $(CURDIR)/Scripts/clang-once
 export CLANG := $(shell dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/clang
 export BATON_OBJECTS := $(CURDIR)/.build/objects
 endif
+# The program of `cron`. It asks Foundation for time zones, which a program with the static runtime cannot.
+CRON_LINES = $(SWIFT) build $(if $(STRICT),-debug-info-format none) --scratch-path $(TESTS) --product cron-lines
 # The promises of the contract that were proven by a test that ran, and the attacks that were refused. The tests write
 # this file, and Scripts/check-contract reads it.
 CONTRACT_LOG := $(CURDIR)/results/contract.log
@@ -87,6 +89,7 @@ tests-built: | $(if $(STRICT),resolved)
 	$(call stage,build of the tests)
 	Scripts/setup
 	$(RUN_TESTS) --build
+	$(if $(LANES),$(CRON_LINES))
 
 tests-set-up: | $(call after,resolved)
 	Scripts/setup sink faults postgres
@@ -127,7 +130,7 @@ test-faults: everything tests-set-up | $(call after,postgres-demo)
 
 # After `test`, with whose build it shares all but the package itself.
 ## outside: builds a package outside of this repository that uses the products, and runs its program and its test
-outside: | $(call after,cron postgres-tests)
+outside: | $(call after,pages postgres-tests)
 	$(call stage,outside)
 	$(LATER) Scripts/check-outside $(TESTS)
 
@@ -136,8 +139,8 @@ cron: | $(call after,computing-tests)
 	$(call stage,cron)
 	Scripts/setup cron
 	Scripts/setup-cron
-	$(SWIFT) build $(RELEASE_FLAGS) --product cron-lines
-	$(LATER) Scripts/check-cron $(RELEASE)/cron-lines $(if $(STRICT),20000)
+	$(if $(LANES),,$(CRON_LINES))
+	$(LATER) Scripts/check-cron $(TESTS)/debug/cron-lines $(if $(STRICT),20000)
 
 ## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
 interop: everything
@@ -150,10 +153,10 @@ interop: everything
 check: lint imports checks contract deploy
 	$(MAKE) $(if $(STRICT),-j2 LANES=1) lanes
 
-# What `check` runs after the checks that take seconds. In CI there are two lanes. In one the programs are built for
-# release; then come the tests that compute, cron and outside. In the other the tests are built and run, and after the
-# other build the faults and what uses the programs. Before, one processor core waited for the other or for a server.
-lanes: test api console pages bench-small cron outside
+# What `check` runs after the checks that take seconds. In CI there are two lanes, because many stages wait for servers
+# or for one processor core. In one lane the programs are built for release; then come the tests that compute, cron,
+# api, pages and outside. In the other the tests are built and run, and after both builds the faults and the console.
+lanes: test cron api console pages bench-small outside
 
 ## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:
@@ -183,21 +186,21 @@ contract:
 	Scripts/check-contract
 
 ## api: fails if the HTTP API and its description (Documentation/openapi.yaml) differ; makes thousands of calls
-api: $(BUILT) | $(call after,test-faults)
+api: $(BUILT) | $(call after,cron)
 	$(call stage,api)
 	Scripts/setup api
 	Scripts/setup-api
-	Scripts/check-api $(RELEASE)
+	$(LATER) Scripts/check-api $(RELEASE)
 
 ## console: uses the web console in a real browser: every page in every view, by keyboard, live, and with attacks
-console: $(BUILT) | $(call after,api)
+console: $(BUILT) | $(call after,test-faults)
 	$(call stage,console)
 	Scripts/setup console
 	Scripts/setup-console
 	Scripts/check-console $(RELEASE) --shots results/console
 
 ## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
-pages: everything | $(call after,console)
+pages: everything | $(call after,api)
 	$(call stage,pages)
 	Scripts/check-pages $(RELEASE)
 
@@ -249,7 +252,7 @@ bench-peers: everything
 	Benchmarks/peers/run --picture results/peers.svg $(ONLY)
 
 ## bench-small: runs B1, B3 and B4 briefly on release binaries; the figures are printed and not checked
-bench-small: everything | $(call after,pages)
+bench-small: everything | $(call after,console)
 	$(call stage,bench-small)
 	$(RELEASE)/baton-benchmarks --small B1 B3 B4
 

@@ -11,6 +11,10 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// The settings of what only tests use. A release build has these targets too. Without this, the compiler would take
+/// longer to optimise the cases of the store's tests than for any module of a program.
+let support: [SwiftSetting] = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 /// The settings of generated code, which is not held to the rules for hand-written code.
 let generated: [SwiftSetting] = [.swiftLanguageMode(.v6)]
 
@@ -214,7 +218,7 @@ let package = Package(
       ], swiftSettings: strict),
     .target(
       name: "BatonConformance", dependencies: ["BatonModel", "BatonStore"], path: "Tests/Support/BatonConformance",
-      swiftSettings: strict),
+      swiftSettings: support),
     .target(
       name: "BatonCommands",
       dependencies: [
@@ -294,8 +298,8 @@ let package = Package(
       ], swiftSettings: strict),
     .target(
       name: "FreshDatabases", dependencies: ["BatonPostgres"], path: "Tests/Support/FreshDatabases",
-      swiftSettings: strict),
-    .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
+      swiftSettings: support),
+    .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: support),
     .target(
       name: "HostFixtures",
       dependencies: [
@@ -304,7 +308,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ], path: "Tests/HostFixtures", swiftSettings: strict),
+      ], path: "Tests/HostFixtures", swiftSettings: support),
     .testTarget(
       name: "BatonSpecTests",
       dependencies: ["ContractRows", "BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],

@@ -11,7 +11,7 @@ import Testing
 @Suite struct HistoryTests {
   static let histories = ProcessInfo.processInfo.environment["BATON_HISTORIES"].flatMap { Int($0) } ?? 10_000
   /// The number of histories with two coordinators.
-  static let shared = histories / 4
+  static let shared = max(batch, histories / 4)
   /// The number of histories in PostgreSQL, where each verb takes milliseconds, with one coordinator and with two.
   static let inPostgres = max(20, histories / 160)
   /// The number of histories that share a store, so that its schema is not made again for each history.
