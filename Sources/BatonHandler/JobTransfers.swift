@@ -124,17 +124,30 @@ final class AddedTransfers: Sendable {
 
   var all: [Transfer] { waiting.withLock { $0 } }
 
-  /// Removes the first ones, which are stored.
-  func remove(_ count: Int) { waiting.withLock { $0.removeFirst(count) } }
+  /// Takes all of them, for a checkpoint that stores them.
+  func take() -> [Transfer] {
+    waiting.withLock { waiting in
+      defer { waiting = [] }
+      return waiting
+    }
+  }
+
+  /// Gives back those that were not stored.
+  func giveBack(_ transfers: [Transfer]) { waiting.withLock { $0.insert(contentsOf: transfers, at: 0) } }
 }
 
 extension JobTask {
   /// Saves a checkpoint, with the transfers that were added and the result that was given since the one before.
   package func commit(_ commit: Commit) async throws {
     var commit = commit
-    (commit.transfers, commit.result) = (added.all, given.result)
-    try await runtime.commit(commit)
-    added.remove(commit.transfers.count)
+    // Another task may commit at the same time, and stores none of these then.
+    (commit.transfers, commit.result) = (added.take(), given.result)
+    do {
+      try await runtime.commit(commit)
+    } catch {
+      added.giveBack(commit.transfers)
+      throw error
+    }
     if let result = commit.result { given.remove(result) }
   }
 

@@ -52,7 +52,8 @@ extension WorkerConfiguration {
   func hidden(_ folders: WorkerFolders, environment: [String: String]) -> [String] {
     let runtime = RuntimeFolders(environment: environment)
     let users = [UserFolders.state { environment[$0] }, UserFolders.configuration { environment[$0] }]
-    let own = ([folders.data, tokenFile] + users).compactMap { $0 }
+    let socket = ownerSocket.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let own = ([folders.data, tokenFile, socket] + users).compactMap { $0 }
     let secrets = [SecretFolder.usualPath, sandbox.secretFolder.path, sandbox.secretFolder.credentials].compactMap(
       \.self)
     let hidden = own + runtime.paths + runtime.publishing + ["/var/lib/baton"] + secrets + sandbox.hidden

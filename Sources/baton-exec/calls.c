@@ -126,6 +126,12 @@ static void refuse_dangerous_calls(struct program *program) {
   when(program, BPF_JSET, NEW_NAMESPACES, 1);
   answer(program, REFUSED);
   answer(program, SECCOMP_RET_ALLOW);
+  // The limits of another process, such as its processor time: 0 is this process.
+  when(program, BPF_JEQ, __NR_prlimit64, 4);
+  load(program, argument(0));
+  when(program, BPF_JEQ, 0, 1);
+  answer(program, SECCOMP_RET_ALLOW);
+  answer(program, REFUSED);
   // TIOCSTI and TIOCLINUX type into the terminal of a worker that a person started by hand.
   when(program, BPF_JEQ, __NR_ioctl, 6);
   load(program, argument(1));

@@ -19,6 +19,12 @@ struct TransferBookTests {
     #expect(TransferReport(isOutOfRoom: false).messages(afterRoom: false) == [])
   }
 
+  @Test(arguments: ["..", "a/../b", "../\u{301}x", "a/\u{301}b", "a//b", "", "a/"])
+  func `what is no path of a file is refused`(path: String) { #expect(!Transfer.isPath(path)) }
+
+  @Test(arguments: ["a", "/a/b", "e\u{301}/ö", "..a/b.."])
+  func `what is a path of a file is not`(path: String) { #expect(Transfer.isPath(path)) }
+
   @Test func `what keeps further transfers from a host is the number of its requests, and its room`() {
     let most = Policy.transferRequestsOnHost
     #expect(Policy.obstaclesToTransfers(requests: most - 1, isOutOfRoom: false) == [])

@@ -23,11 +23,14 @@ extension Transfer {
       ? [] : ["'\(name)' is a path of at most \(Self.maximumPathBytes) bytes that names a file, without '.' and '..'"]
   }
 
-  /// Whether the text is a path of a file: no name in it is empty, `.` or `..`, and it has no control characters.
+  /// Whether the text is a path of a file: no name in it is empty, `.` or `..`, and it has no control characters. No
+  /// name begins with a combining mark: Swift takes the slash before it and the mark for one character, which is no
+  /// slash.
   package static func isPath(_ text: String) -> Bool {
     guard (1...maximumPathBytes).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
       return false
     }
+    guard text.count(where: { $0 == "/" }) == text.utf8.count(where: { $0 == UInt8(ascii: "/") }) else { return false }
     let names = text.split(separator: "/", omittingEmptySubsequences: false)
     return (text.hasPrefix("/") ? names.dropFirst() : names[...]).allSatisfy {
       !["", ".", ".."].contains($0) && $0.utf8.count <= 200

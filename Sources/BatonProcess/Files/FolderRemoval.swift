@@ -9,7 +9,7 @@ package enum FolderRemoval {
   @discardableResult
   package static func remove(_ name: String, in parent: Int32) -> Bool {
     if unlinkat(parent, name, 0) == 0 || errno == ENOENT { return true }
-    guard let folder = open(name, in: parent) else { return false }
+    guard let folder = open(Array(name.utf8CString), in: parent) else { return false }
     empty(folder.descriptor)
     return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT
   }
@@ -48,24 +48,27 @@ package enum FolderRemoval {
   }
 
   /// Opens a folder itself, never the target of a link. Afterwards this user may read and write the folder.
-  private static func open(_ name: String, in parent: Int32) -> OpenFile? {
+  private static func open(_ name: [CChar], in parent: Int32) -> OpenFile? {
     // The mode is changed first, because a folder without read permission cannot be opened.
     _ = fchmodat(parent, name, 0o700, AT_SYMLINK_NOFOLLOW)
     let descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     return descriptor < 0 ? nil : OpenFile(descriptor)
   }
 
-  private static func names(in folder: Int32) -> [String] {
+  /// The names with the 0 at their ends, byte by byte: they need not be UTF-8.
+  private static func names(in folder: Int32) -> [[CChar]] {
     // `openat` makes a new file description. A directory stream changes the read position, which copies of one
     // description share.
     guard let stream = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else { return [] }
     defer { closedir(stream) }
-    var names: [String] = []
+    var names: [[CChar]] = []
     while let entry = readdir(stream) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+          Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1))
+        }
       }
-      if name != ".", name != ".." { names.append(name) }
+      if ![".", ".."].contains(where: { name.elementsEqual($0.utf8CString) }) { names.append(name) }
     }
     return names
   }

@@ -26,12 +26,15 @@ package final class RunningProcess: Sendable {
   /// The signals that were sent to the group before its leader ended. They may have caused its end.
   var signalsSent: Set<Int32> { state.withLock { $0.sent } }
 
-  /// Sends a signal to the process group. Does nothing if the leader has ended.
+  /// Sends a signal to the process group, and to the leader also if it has gone to another group. Does nothing if the
+  /// leader has ended.
   package func signal(_ signal: Int32) {
     state.withLock { state in
       if state.isReaped || hasExited { return }
       state.sent.insert(signal)
       kill(-pid, signal)
+      // Killing is repeated for the leader, because it may change its group at any moment.
+      if signal == SIGKILL || getpgid(pid) != pid { kill(pid, signal) }
     }
   }
 

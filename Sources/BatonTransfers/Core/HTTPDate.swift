@@ -74,8 +74,11 @@ extension ResponseHead {
 
   var contentLength: Int64? { self["content-length"].flatMap { Self.length(Substring($0)) } }
 
+  /// The largest length that is believed: no file is longer, and sums of many stay far from overflow.
+  private static let longest: Int64 = 1 << 53
+
   private static func length(_ text: Substring) -> Int64? {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    return Int64(text)
+    return Int64(text).flatMap { $0 <= longest ? $0 : nil }
   }
 }

@@ -102,10 +102,14 @@ package final class TransferJournal: Sendable {
     }
   }
 
+  /// Removes what has arrived of a transfer. A part beside a file with an absolute path may be where this user can
+  /// remove nothing, and could write nothing: it does not keep the transfer from ending.
   package func removePart(of assignment: TransferAssignment) throws {
     guard assignment.transfer.method == .get else { return }
+    let isElsewhere = assignment.transfer.to?.hasPrefix("/") ?? false
+    let harmless = [ENOENT, ENOTDIR] + (isElsewhere ? [EACCES, EPERM, EROFS, ELOOP, ENAMETOOLONG] : [])
     try writing {
-      if unlink(part(of: assignment)) != 0, errno != ENOENT, errno != ENOTDIR {
+      if unlink(part(of: assignment)) != 0, !harmless.contains(errno) {
         throw SystemCall.failure("cannot remove", part(of: assignment))
       }
     }

@@ -193,6 +193,13 @@ import Testing
     #expect(ResponseHead(503, fields).retryAfter(at: Samples.date) == seconds.map { .seconds($0) })
   }
 
+  @Test func `a length that no file has is not believed`() {
+    let largest = String(Int64.max)
+    #expect(ResponseHead(200, ["content-length": largest]).contentLength == nil)
+    #expect(ResponseHead(206, ["content-range": "bytes 5-9/\(largest)"]).contentRange == nil)
+    #expect(ResponseHead(200, ["content-length": "9007199254740992"]).contentLength == 1 << 53)
+  }
+
   @Test(arguments: [200, 201, 202, 204]) func `a file that is sent is accepted`(status: Int) {
     #expect(answer(Samples.plan(Samples.put), status) == .accepted)
   }

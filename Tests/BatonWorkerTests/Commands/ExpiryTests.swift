@@ -97,6 +97,18 @@ import Testing
     #expect(throws: CommandExpired(isGraceful: true)) { try result.get() }
   }
 
+  @Test func `a command that leaves its process group is killed too`() async throws {
+    let runtime = FakeRuntime()
+    let leave = """
+      $p = fork; if (!$p) { sleep 1000; exit } setpgrp($p, $p); setpgrp(0, $p); $SIG{TERM} = "IGNORE"; $| = 1;
+      print "begin\\n"; sleep 1000
+      """
+    let result = await fixture.expire(fixture.shell("exec perl -e '\(leave)'"), on: runtime, reason: nil) {
+      await runtime.waitForOutput("begin")
+    }
+    #expect(throws: CommandExpired(isGraceful: true)) { try result.get() }
+  }
+
   @Test func `the registry ends a closing window early`() async throws {
     let runtime = FakeRuntime()
     let result = await fixture.expire(

@@ -23,6 +23,12 @@ import Testing
     #expect(runtime.result == nil, "only a refresh says what it has found")
   }
 
+  @Test(arguments: [#"\357\273\277{"completed": 1}"#, #"{\0}\0"#])
+  func `a line in another encoding than UTF-8, or with a byte order mark, fails the launch`(line: String) async throws {
+    let error = try await fixture.failure(fixture.shell("printf '\(line)\\n' >&3; exec sleep 1000"))
+    #expect(error.message.contains("is not a JSON object (in UTF-8, without a byte order mark)"))
+  }
+
   @Test func `the result of a refresh is one of three words`() async throws {
     let runtime = try await fixture.run(fixture.shell(#"echo '{"result": "noData"}' >&3"#), kind: .refresh)
     #expect(results(runtime).first == #""noData""# && runtime.result == .noData)

@@ -17,4 +17,18 @@ import Testing
     #expect(FolderRemoval.empty(folder.descriptor) == rounds)
     #expect(try FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
   }
+
+  @Test func `names that are not UTF-8 are removed too`() throws {
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: root) }
+    let folder = try OpenFolder(at: root)
+    // Two names in Latin-1: of files, and of a folder.
+    let (file, below) = ([CChar(truncatingIfNeeded: 0xE4), 0], [CChar(truncatingIfNeeded: 0xF6), 0])
+    #expect(mkdirat(folder.descriptor, below, 0o700) == 0)
+    let inner = openat(folder.descriptor, below, O_RDONLY | O_DIRECTORY)
+    for place in [folder.descriptor, inner] { close(openat(place, file, O_WRONLY | O_CREAT, 0o600)) }
+    close(inner)
+    FolderRemoval.empty(folder.descriptor)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
+  }
 }

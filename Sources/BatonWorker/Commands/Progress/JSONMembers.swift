@@ -1,6 +1,12 @@
 /// The members of a JSON object, each value with its original bytes: a command gets its checkpoint back exactly as it
-/// wrote it. The text must be valid JSON.
+/// wrote it. The text must be valid JSON, and an object in UTF-8 (`isObject`).
 struct JSONMembers {
+  /// Whether valid JSON is an object in UTF-8. Decoders also take a byte order mark before it, and other encodings of
+  /// Unicode, in which each character of ASCII has a byte 0.
+  static func isObject(_ bytes: [UInt8]) -> Bool {
+    bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{") && !bytes.contains(0)
+  }
+
   private(set) var members: [(key: String, value: ArraySlice<UInt8>)] = []
   private let bytes: [UInt8]
   private var index = 0
@@ -59,6 +65,6 @@ struct JSONMembers {
   private func trimmed(_ start: Int) -> ArraySlice<UInt8> {
     var end = min(index, bytes.count)
     while end > start, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[end - 1]) { end -= 1 }
-    return bytes[start..<end]
+    return bytes[min(start, end)..<end]
   }
 }

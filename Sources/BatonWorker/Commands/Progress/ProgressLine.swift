@@ -67,11 +67,11 @@ struct ProgressLine: Hashable, Sendable {
   /// - Throws: `CommandError` with the code `.badProgress`. The message names the line.
   init(_ bytes: [UInt8], number: Int, of kind: JobKind, redaction: Redaction = .none) throws {
     let line = redaction.redacted(bytes)
-    guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
+    guard JSONMembers.isObject(bytes), let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
       throw Self.problem(
         line, number,
-        "is not a JSON object in which 'completed' and 'total' are whole numbers, 'subtitle' is a string, and "
-          + "'transfers' is a list of objects with 'url'"
+        "is not a JSON object (in UTF-8, without a byte order mark) in which 'completed' and 'total' are whole numbers, "
+          + "'subtitle' is a string, and 'transfers' is a list of objects with 'url'"
       )
     }
     let members = JSONMembers(of: bytes).members

@@ -147,11 +147,12 @@ package struct SubmissionRequest: Hashable, Sendable, Codable {
   }
 
   init(_ line: [UInt8]) throws(Problem) {
-    do {
-      self = try JSONDecoder().decode(Self.self, from: Data(line))
-    } catch {
-      throw Problem("this is not a request: write one line such as {\"identifier\": \"com.example.report\"}")
+    guard JSONMembers.isObject(line), let decoded = try? JSONDecoder().decode(Self.self, from: Data(line)) else {
+      throw Problem(
+        "this is not a request: write one line such as {\"identifier\": \"com.example.report\"}, in UTF-8 and without "
+          + "a byte order mark")
     }
+    self = decoded
     let known = Set(CodingKeys.allCases.map(\.rawValue))
     if let unknown = JSONMembers(of: line).members.first(where: { !known.contains($0.key) }) {
       throw Problem(
