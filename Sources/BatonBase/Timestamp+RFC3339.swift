@@ -9,7 +9,8 @@ extension Timestamp {
 
   /// The date by RFC 3339 in UTC, with milliseconds that are cut off, not rounded: `2026-03-01T06:30:00.250Z`.
   package var rfc3339: String {
-    let milliseconds = (nanoseconds - wholeSeconds * 1_000_000_000) / 1_000_000
+    let remainder = nanoseconds % 1_000_000_000
+    let milliseconds = (remainder < 0 ? remainder + 1_000_000_000 : remainder) / 1_000_000
     return utc.dropLast() + "." + Self.digits(Int(milliseconds), 3) + "Z"
   }
 

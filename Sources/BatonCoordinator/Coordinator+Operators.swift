@@ -281,7 +281,8 @@ extension Coordinator {
   private func requireEviction(of pattern: IdentifierPattern, from host: HostName) throws {
     let evictions = state.withLock { $0.core.dispatcher.hosts[host]?.host.evictions ?? [] }
     guard !evictions.contains(pattern) else { return }
-    let others = evictions.sorted().map(\.rawValue).joined(separator: ", ")
+    let known = evictions.filter { Caller.current?.covers($0) ?? true }
+    let others = known.sorted().map(\.rawValue).joined(separator: ", ")
     throw OperatorError.conflict(
       "'\(pattern)' is not evicted from \(host)" + (others.isEmpty ? "" : "; what is: \(others)"))
   }

@@ -67,6 +67,8 @@ extension Coordinator {
   /// the process is killed before that, they are sent again.
   /// - Returns: false if nothing more waits, or if the backend has to be left alone for now.
   private func deliverRound(_ delivery: SpanDelivery, _ state: inout DeliveryState) async throws -> Bool {
+    // Of several coordinators one sends the spans of all. Another one may take over at any moment (`.moved`).
+    guard self.state.withLock({ $0.core.isSteward }) else { return false }
     let limit = delivery.batch.batch * SpanDelivery.batchesOfRound
     do {
       let sources = try await store.unsentSpans(limit: limit)
@@ -100,6 +102,8 @@ extension Coordinator {
       }
       try await store.confirmSpans(delivered)
       return sources.count == limit
+    } catch let error as StoreError where error.code == .moved {
+      return false
     } catch let error as StoreError where error.isPassing {
       note(error, while: "sending spans")
       return false

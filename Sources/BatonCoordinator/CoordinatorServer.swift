@@ -215,7 +215,7 @@ package struct CoordinatorServer: Service {
     GRPCServer(
       transport: .http2NIOPosix(
         address: Self.address(endpoint), transportSecurity: try certificate.security(askingForCertificates: false),
-        config: remoteConfig, eventLoopGroup: RPCLoop.group),
+        config: operatorsConfig, eventLoopGroup: RPCLoop.group),
       services: [EnrolmentService(coordinator: coordinator), OperatorsService(of: coordinator)],
       interceptors: [
         OperatorInterceptor(
@@ -403,6 +403,13 @@ package struct CoordinatorServer: Service {
     var config = config
     // Without a limit one connection could hold any number of calls.
     config.http2.maxConcurrentStreams = Self.streamsOfConnection
+    return config
+  }
+
+  /// For connections over TLS of operators. One without a call is closed, so that they do not take the places of hosts.
+  private var operatorsConfig: HTTP2ServerTransport.Posix.Config {
+    var config = remoteConfig
+    config.connection.maxIdleTime = .seconds(300)
     return config
   }
 

@@ -72,6 +72,16 @@ extension String {
     return String(self[..<end])
   }
 
+  /// Whether both texts have the same bytes, as databases compare texts. `==` also takes texts for equal that Unicode
+  /// calls canonically equivalent, such as "é" and "e\u{301}".
+  package func hasBytes(of other: String) -> Bool { self == other && utf8.elementsEqual(other.utf8) }
+
+  /// The text with U+FFFD in the place of each U+0000, which PostgreSQL does not store in a text.
+  package var withoutNUL: String {
+    guard utf8.contains(0) else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
+  }
+
   /// The first 255 bytes of the text, escaped as in `escaped`.
   package var escapedOnOneLine: String { cut(toBytes: 255).escaped }
 

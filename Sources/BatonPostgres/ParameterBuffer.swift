@@ -51,17 +51,22 @@ struct ParameterBuffer {
       starts.append(nil)
       return lengths.append(0)
     case .integer(let value): append(bigEndian: value)
-    case .text(let value): bytes.append(contentsOf: value.utf8)
+    case .text(let value): append(value)
     case .blob(let value): bytes.append(contentsOf: value)
     case .integers(let values):
       append(array: values, of: .integer, size: 8) { $0.append(bigEndian: $1) }
     case .texts(let values):
-      append(array: values, of: .text, size: 16) { $0.bytes.append(contentsOf: $1.utf8) }
+      append(array: values, of: .text, size: 16) { $0.append($1) }
     case .blobs(let values):
       append(array: values, of: .blob, size: 16) { $0.bytes.append(contentsOf: $1) }
     }
     starts.append(start)
     lengths.append(Int32(clamping: bytes.count - start))
+  }
+
+  private mutating func append(_ text: String) {
+    guard text.utf8.contains(0) else { return bytes.append(contentsOf: text.utf8) }
+    for byte in text.utf8 { bytes.append(contentsOf: byte == 0 ? [0xEF, 0xBF, 0xBD] : [byte]) }
   }
 
   /// The binary format of an array of one dimension (array_recv in arrayfuncs.c): dimensions, a flag for nulls, the

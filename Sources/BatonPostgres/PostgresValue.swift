@@ -7,7 +7,7 @@ package enum PostgresValue: Hashable, Sendable {
   /// Null of this type.
   case nullOf(PostgresType)
   case integer(Int64)
-  /// A text without U+0000: the server refuses that character with SQLSTATE 22021.
+  /// The server refuses U+0000 in a text (SQLSTATE 22021), so U+FFFD is sent in its place.
   case text(String)
   case blob([UInt8])
   /// One array parameter, such as for `unnest($1)`. An empty array is an empty array, and not null.

@@ -12,4 +12,8 @@ package enum Limits {
   /// The most problems of each severity that are reported for one source. Reading stops when a source has so
   /// many errors.
   package static let problemsPerSource = 1_000
+  /// The most `%TAG` directives of a source. A job file needs none.
+  static let tagDirectives = 16
+  /// The longest line, in bytes, of which an excerpt is shown below a problem.
+  static let shownLineBytes = 16 << 10
 }

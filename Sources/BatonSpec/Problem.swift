@@ -11,6 +11,17 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
   /// The place at which a problem of the whole file is reported.
   package static let start = Position(line: 1, column: 1)
 
+  /// Goes on over UTF-8, in which line feeds end lines.
+  package mutating func advance(over bytes: some Sequence<UInt8>) {
+    for byte in bytes {
+      if byte == UInt8(ascii: "\n") {
+        (line, column) = (line + 1, 1)
+      } else if byte & 0xC0 != 0x80 {
+        column += 1
+      }
+    }
+  }
+
   package static func < (left: Self, right: Self) -> Bool {
     (left.line, left.column) < (right.line, right.column)
   }

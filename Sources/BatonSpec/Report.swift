@@ -62,8 +62,11 @@ struct Report {
     return nil
   }
 
+  /// A line that is very long is not shown: a file may have a thousand problems on it.
   private func excerpt(at position: Position) -> Excerpt? {
-    guard let line = text?.line(position.line), !line.allSatisfy(\.isWhitespace) else { return nil }
+    guard let text, let range = text.range(ofLine: position.line), range.count <= Limits.shownLineBytes,
+      let line = text.line(position.line), !line.allSatisfy(\.isWhitespace)
+    else { return nil }
     return Excerpt(line: line, column: position.column)
   }
 

@@ -29,16 +29,30 @@ struct SourceText {
     guard source.bytes.count <= Limits.sourceBytes else { throw TextError(message: Self.tooLarge) }
     bytes = try Self.checked(source.bytes)
     lineStarts = Self.lineStarts(of: bytes)
+    // libyaml compares each of these directives with all before it.
+    let tags = lineStarts.indices.filter { bytes[lineStarts[$0]...].starts(with: Self.tagDirective) }
+    guard tags.count <= Limits.tagDirectives else {
+      throw TextError(
+        position: Position(line: tags[Limits.tagDirectives] + 1, column: 1),
+        message: "the file has more than \(Limits.tagDirectives) lines with %TAG; a job file needs none")
+    }
   }
+
+  private static let tagDirective = Array("%TAG".utf8)
 
   static let tooLarge = "the file is larger than 10 MiB; split it, or put long lists of items in a file of their own"
 
   /// The line with this number, from 1, without its line break; `nil` after the last line.
   func line(_ number: Int) -> String? {
-    guard lineStarts.indices.contains(number - 1) else { return nil }
-    let end = number < lineStarts.count ? lineStarts[number] : bytes.count
-    let line = String(decoding: bytes[lineStarts[number - 1]..<end], as: UTF8.self)
+    guard let range = range(ofLine: number) else { return nil }
+    let line = String(decoding: bytes[range], as: UTF8.self)
     return String(line.unicodeScalars.prefix { !Self.isLineBreak($0) })
+  }
+
+  /// Where the line with this number is, from 1, with its line break; `nil` after the last line.
+  func range(ofLine number: Int) -> Range<Int>? {
+    guard lineStarts.indices.contains(number - 1) else { return nil }
+    return lineStarts[number - 1]..<(number < lineStarts.count ? lineStarts[number] : bytes.count)
   }
 
   /// The number of the first line after line `number` on which a document starts (`---`); `nil` if there is no

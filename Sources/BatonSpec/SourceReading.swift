@@ -26,7 +26,7 @@ struct SourceReading {
 
   private mutating func read(_ text: SourceText, of source: Source, options: SpecificationOptions) {
     var documents = DocumentReader(text)
-    while !report.isFull, let document = documents.next(&report) {
+    while !report.isFull, declared.count <= options.mostDefinitions, let document = documents.next(&report) {
       decode(document, of: source, options: options)
     }
     if !documents.foundContent {

@@ -62,11 +62,14 @@ package struct SpecificationOptions: Sendable {
   /// Tells whether there is a file at an absolute path on this machine, for warnings about scripts that stand beside
   /// the job file and are looked for elsewhere; `nil` means that no such file is looked for.
   package var hasFile: (@Sendable (String) -> Bool)?
+  /// How many definitions a source may have. One more is read, so that it is noticed; the rest of the source is not.
+  package var mostDefinitions: Int
 
   package init(
     now: Timestamp, defaultDirectory: DefaultDirectory = .perLaunch, exists: (@Sendable (String) -> Bool)? = nil,
-    hasFile: (@Sendable (String) -> Bool)? = nil
+    hasFile: (@Sendable (String) -> Bool)? = nil, mostDefinitions: Int = .max
   ) {
+    self.mostDefinitions = mostDefinitions
     self.now = now
     self.defaultDirectory = defaultDirectory
     self.exists = exists

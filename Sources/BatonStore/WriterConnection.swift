@@ -78,18 +78,22 @@ final class WriterConnection: @unchecked Sendable {
     if let lost = folder?.loss { return end(with: lost, group) }
     var rest = group
     while !rest.isEmpty {
-      switch attempt(on: db, rest.flatMap { server == nil ? [] : $0.keys }, { $0.attempt(rest) }) {
+      let conflicts = rest.count > 1 ? Self.conflictsOfGroup : Self.mostConflicts
+      switch attempt(on: db, rest.flatMap { server == nil ? [] : $0.keys }, conflicts, { $0.attempt(rest) }) {
       case .committed: rest = []
       case .disturbed(let index):
         // An operation that threw after it had changed something is run alone, so that it does not affect the others.
         let culprit = rest.remove(at: index)
-        switch attempt(on: db, server == nil ? [] : culprit.keys, { $0.attemptAlone(culprit) }) {
-        case .committed, .disturbed: break
-        case .refused(let error): culprit.fail(error)
-        case .failed(let error): return end(with: error, [culprit] + rest)
-        }
+        if let error = writeAlone(culprit, to: db) { return end(with: error, [culprit] + rest) }
+      case .refused(let error) where rest.count > 1 && isAboutOneOperation(error):
+        if let error = writeOneByOne(&rest, to: db) { return end(with: error, rest) }
+      case .conflicted where rest.count > 1:
+        if let error = writeOneByOne(&rest, to: db) { return end(with: error, rest) }
       case .refused(let error):
         for operation in rest { operation.fail(error) }
+        rest = []
+      case .conflicted:
+        for operation in rest { operation.fail(.conflicted) }
         rest = []
       case .failed(let error): return end(with: error, rest)
       }
@@ -97,15 +101,54 @@ final class WriterConnection: @unchecked Sendable {
     return nil
   }
 
+  /// Writes the operations one after the other, and takes those that have their answer out.
+  /// - Returns: as `write`.
+  private func writeOneByOne(_ rest: inout [any Operation], to db: Database) -> StoreError? {
+    for (index, operation) in rest.enumerated() {
+      if let error = writeAlone(operation, to: db) {
+        rest.removeFirst(index)
+        return error
+      }
+    }
+    rest = []
+    return nil
+  }
+
+  /// Writes an operation in a transaction of its own, and gives it its answer.
+  /// - Returns: as `write`.
+  private func writeAlone(_ operation: any Operation, to db: Database) -> StoreError? {
+    switch attempt(on: db, server == nil ? [] : operation.keys, Self.mostConflicts, { $0.attemptAlone(operation) }) {
+    case .committed, .disturbed: break
+    case .refused(let error): operation.fail(error)
+    case .conflicted: operation.fail(.conflicted)
+    case .failed(let error): return error
+    }
+    return nil
+  }
+
+  /// Whether the rows of one operation may be the cause, if the server has refused those of a group. The server does
+  /// not say whose rows they are.
+  private func isAboutOneOperation(_ error: StoreError) -> Bool {
+    server != nil && [.corrupt, .refused].contains(error.code)
+  }
+
   /// Runs `body` in a transaction of its own.
   /// - Parameter needs: what `body` is known to need, if it runs on loaded rows.
   func transaction(on db: Database, needing needs: KnownNeeds = .nothing, _ body: (Verbs) throws -> Void) throws {
-    try onRows(of: needs.keys, db) { try $0.transaction(body) }
+    do {
+      try onRows(of: needs.keys, db, Self.mostConflicts) { try $0.transaction(body) }
+    } catch is RowConflict {
+      throw StoreError.conflicted
+    }
   }
 
-  private func attempt(on db: Database, _ keys: [RowKey], _ body: (Verbs) -> Attempt) -> Attempt {
+  private func attempt(
+    on db: Database, _ keys: [RowKey], _ conflicts: Int, _ body: (Verbs) -> Attempt
+  ) -> Attempt {
     do {
-      return try onRows(of: keys, db, body)
+      return try onRows(of: keys, db, conflicts, body)
+    } catch is RowConflict {
+      return .conflicted
     } catch {
       let error = StoreError(anything: error)
       return [.unknown, .newerVersion].contains(error.code) ? .failed(error) : .refused(error)
@@ -114,7 +157,11 @@ final class WriterConnection: @unchecked Sendable {
 
   /// Runs `body`, which is one transaction, on the rows that it needs: on the whole store, or on loaded rows. Then it
   /// runs again if it turns out to need more rows, or if another group has inserted the same row.
-  private func onRows<Result>(of known: [RowKey], _ db: Database, _ body: (Verbs) throws -> Result) throws -> Result {
+  /// - Parameter most: how many conflicts there may be.
+  /// - Throws: `RowConflict` if there were more.
+  private func onRows<Result>(
+    of known: [RowKey], _ db: Database, _ most: Int, _ body: (Verbs) throws -> Result
+  ) throws -> Result {
     let verbs = verbs(of: db)
     guard let server else { return try body(verbs) }
     let group = ObjectIdentifier(self).hashValue
@@ -122,6 +169,7 @@ final class WriterConnection: @unchecked Sendable {
     self.workingSet = workingSet
     // What a busy coordinator writes most is counted for namespaces too.
     var keys = known.isEmpty || limits.namespaces.isEmpty ? known : known + [.namespaces]
+    var conflicts = 0
     while true {
       guard let (held, rows) = try server.load(keys, for: verbs.tenure?.epoch, by: group) else {
         sched_yield()
@@ -133,25 +181,30 @@ final class WriterConnection: @unchecked Sendable {
       try workingSet.fill(rows)
       verbs.held = held
       let result = Swift.Result { try body(verbs) }
-      let (missing, used) = (verbs.held?.missing, verbs.held)
+      let (missing, used) = (verbs.held?.missing ?? [], verbs.held)
       verbs.held = nil
       do {
-        let changes = try missing == nil ? workingSet.changes(since: rows) : []
+        let changes = try missing.isEmpty ? workingSet.changes(since: rows) : []
         try workingSet.clear()
-        if missing == nil {
+        if missing.isEmpty {
           if changes.isEmpty { used?.giveBack() } else { try server.store(changes, by: group) }
           return try result.get()
         }
-      } catch is RowConflict {
+      } catch is RowConflict where conflicts < most {
+        conflicts += 1
       } catch {
         // What the verbs have counted was not stored.
         if case .success = result { forgetGroup(of: verbs, tenure, used) }
         throw error
       }
       forgetGroup(of: verbs, tenure, used)
-      if let missing { keys.append(missing) }
+      keys += missing
     }
   }
+
+  /// How often a write runs again because another group has changed the same rows. The writes of a group are tried one
+  /// by one before, because one of them may be what cannot be stored.
+  private static let (mostConflicts, conflictsOfGroup) = (100, 5)
 
   /// Forgets what a group has counted and drawn, because nothing of it was stored.
   private func forgetGroup(of verbs: Verbs, _ tenure: Tenure?, _ used: HeldRows?) {
@@ -166,4 +219,10 @@ final class WriterConnection: @unchecked Sendable {
     for operation in operations { operation.fail(error) }
     return error
   }
+}
+
+extension StoreError {
+  /// Other changes of the same rows came first, again and again.
+  fileprivate static let conflicted = StoreError(
+    .unavailable, "Other changes of the same rows came first. Nothing was changed; try again.")
 }

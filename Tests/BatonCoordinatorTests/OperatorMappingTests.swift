@@ -1,7 +1,9 @@
+import BatonBase
 import BatonModel
 import BatonProtobuf
 import BatonStore
 import GRPCCore
+import SwiftProtobuf
 import Testing
 
 @testable import BatonCoordinator
@@ -47,6 +49,20 @@ import Testing
     var record = Self.record(2)
     (record.state, record.waitsBecause) = (.scheduled, obstacle)
     #expect(try RequestRecord(record.proto).waitsBecause == obstacle)
+  }
+
+  @Test(arguments: [.min, -1, 9_183_110_400 * 1_000_000_000, .max] as [Int64])
+  func `a submission with a date that no job file can have is refused`(nanoseconds: Int64) throws {
+    let item = Baton_V1_SubmitRequest.Item.with {
+      ($0.id, $0.identifier, $0.earliestAt) = ("1", "com.example.a", nanoseconds)
+    }
+    #expect(throws: WireError.self) { try SubmissionOrder(item) }
+  }
+
+  @Test func `every time can be written as a date`() {
+    #expect(Timestamp(nanoseconds: .min).rfc3339 == "1677-09-21T00:12:43.145Z")
+    #expect(Timestamp(nanoseconds: -1).rfc3339 == "1969-12-31T23:59:59.999Z")
+    #expect(Timestamp(nanoseconds: .max).rfc3339 == "2262-04-11T23:47:16.854Z")
   }
 
   @Test func `the items of batches arrive as they were sent, and those that cannot be are refused`() throws {

@@ -60,6 +60,16 @@ struct FlowPlanTests {
     }
   }
 
+  @Test func aJobThatTwoEntriesNameIsRefused() throws {
+    let members = try [
+      Self.member("fetch.berlin", pattern: "fetch.*"),
+      Self.member("report.berlin", after: ["fetch.${wildcard}", "fetch.berlin"], pattern: "report.*"),
+    ]
+    #expect(throws: FlowProblem.afterTwice(try #require(JobIdentifier("report.berlin")), awaited: "fetch.berlin")) {
+      try FlowPlan(members)
+    }
+  }
+
   @Test func whatComesByItselfIsRefused() throws {
     var repeating = Definition(pattern: try #require(IdentifierPattern("a")), kind: .processing)
     repeating.repeatEvery = .seconds(60)

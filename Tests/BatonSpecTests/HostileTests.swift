@@ -103,6 +103,28 @@ struct HostileTests {
       ])
   }
 
+  @Test("a file with many %TAG lines is refused before it is read")
+  func manyTags() {
+    let tags = (0..<17).map { "%TAG !a\($0)! b\n" }.joined()
+    let problems = BatonSpecTests.read(tags + "---\n" + head).problems
+    #expect(problems.map(\.message) == ["the file has more than 16 lines with %TAG; a job file needs none"])
+    #expect(problems.first?.position == Position(line: 17, column: 1))
+  }
+
+  @Test("a problem on a very long line is told without the line")
+  func longLine() {
+    let text = "{identifier: a.b, kind: refresh, no: 1}" + String(repeating: " ", count: 20_000)
+    let problems = BatonSpecTests.read(text).problems
+    #expect(problems.count == 1 && problems[0].excerpt == nil)
+  }
+
+  @Test("of more definitions than are wanted one is read, and the rest is not")
+  func manyDefinitions() {
+    let text = (0..<100).map { "---\nidentifier: a.j\($0)\nkind: processing\n" }.joined()
+    let options = SpecificationOptions(now: Corpus.now, mostDefinitions: 3)
+    #expect(Specification(parsing: Source(name: "job.yaml", text: text), options: options).definitions.count == 4)
+  }
+
   @Test("a thousand errors are enough")
   func manyErrors() {
     let specification = BatonSpecTests.read(String(repeating: "--- [\n", count: 100_000))

@@ -50,6 +50,23 @@ import Testing
     try await second.close()
   }
 
+  /// The writes of a group are stored together, and the server does not say whose rows it refuses.
+  @Test func aRowThatTheServerRefusesConcernsItsOwnWriteOnly() async throws {
+    let address = try TestDatabase.make()
+    let store = try TestDatabase.open(address)
+    let definition = try await store.prepare()
+    try run("ALTER TABLE submission ADD CHECK (key <> 'com.7')", on: address)
+    let refused = try await withThrowingTaskGroup { group in
+      for number in 0..<20 {
+        group.addTask { await refusal { try await store.submit("com.\(number)", to: definition) } == nil ? 0 : 1 }
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(refused == 1)
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 30).count == 19)
+    try await store.close()
+  }
+
   @Test func aDatabaseOfAnotherProgramIsRefused() throws {
     let address = try TestDatabase.empty()
     try run("CREATE TABLE request (id bigint)", on: address)

@@ -76,6 +76,35 @@ import Testing
     #expect(try await third.namespaces() == before)
   }
 
+  // MARK: Flows
+
+  /// A group that loaded the requests one by one would begin again for each of them.
+  @Test func allThatWaitForARequestAreLoadedAtOnceWhenItEnds() async throws {
+    let store = try SQLiteStore.onLoadedRows()
+    let server = try #require(store.server)
+    _ = try await store.grantLease(someHost, someProcess, report: nil, at: someTime)
+    func loads(waiting count: Int) async throws -> Int {
+      let fetch = Definition(pattern: IdentifierPattern(trusted: "fetch\(count)"), kind: .processing)
+      var work = Definition(pattern: IdentifierPattern(trusted: "work\(count).*"), kind: .processing)
+      work.after = [Dependency(try #require(JobReference("fetch\(count)")), on: .success)]
+      let ids = try await store.apply([fetch, work], seeds: [someTrace, someTrace], at: someTime).map(\.id)
+      let names = ["fetch\(count)"] + (0..<count).map { "work\(count).\($0)" }
+      let offers = names.enumerated().map { position, name in
+        SubmissionOffer(
+          submission: Submission(id: name, identifier: JobIdentifier(trusted: name), trace: someTrace),
+          definition: ids[min(position, 1)])
+      }
+      _ = try await store.submitFlow(offers, at: someTime)
+      let launch = try await store.start(ids[0])
+      let before = server.loads
+      let answer = try await store.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: someTime)
+      #expect(answer[0].flow.released.count == count)
+      return server.loads - before
+    }
+    let few = try await loads(waiting: 3)
+    #expect(try await loads(waiting: 40) == few)
+  }
+
   // MARK: Limits by key
 
   @Test(arguments: Way.allCases)

@@ -82,7 +82,9 @@ package struct SentDefinitions: Sendable {
   ) throws(HTTPFailure) {
     let sources =
       isJSON ? try Self.sources(ofJSON: bytes) : [(source: Source(name: "body", bytes: bytes), start: Position.start)]
-    let specification = Specification(parsing: sources.map(\.source), options: SpecificationOptions(now: now))
+    let specification = Specification(
+      parsing: sources.map(\.source),
+      options: SpecificationOptions(now: now, mostDefinitions: WireLimits.definitions.most))
     definitions = specification.definitions.map(\.definition)
     let starts = Dictionary(sources.map { ($0.source.name, $0.start) }, uniquingKeysWith: { first, _ in first })
     problems = (isStrict ? specification.withWarningsAsErrors : specification).problems.map { problem in
@@ -103,19 +105,19 @@ package struct SentDefinitions: Sendable {
       return [(Source(name: "body", bytes: plain(bytes, tree.range)), position(of: tree.range.lowerBound, in: bytes))]
     }
     do { try WireLimits.definitions.check(elements.count) } catch { throw .invalid(error.message) }
+    // The elements are in the order of the text, so each place is counted on from the one before.
+    var (place, offset) = (Position.start, 0)
     return elements.enumerated().map { index, element in
-      (
-        Source(name: "body[\(index)]", bytes: plain(bytes, element.range)),
-        position(of: element.range.lowerBound, in: bytes)
-      )
+      place.advance(over: bytes[offset..<element.range.lowerBound])
+      offset = element.range.lowerBound
+      return (Source(name: "body[\(index)]", bytes: plain(bytes, element.range)), place)
     }
   }
 
   private static func position(of offset: Int, in bytes: [UInt8]) -> Position {
-    let before = bytes.prefix(offset)
-    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    return Position(line: line, column: String(decoding: before[start...], as: UTF8.self).unicodeScalars.count + 1)
+    var place = Position.start
+    place.advance(over: bytes[..<offset])
+    return place
   }
 
   /// The text with pairs of escaped surrogates as the characters that they stand for, and with plain slashes: libyaml

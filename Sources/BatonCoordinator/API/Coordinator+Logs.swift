@@ -19,7 +19,7 @@ extension Coordinator {
             let output = try await store.outputPieces(of: LaunchKey(request: source.request, number: number))
             for piece in course.news(of: source, launch: number, output) { try await body(piece) }
           }
-          if source.isEnded { course.ended.insert(source.shard ?? 0) }
+          if source.isEnded { course.noteEnd(of: source) }
         }
         for piece in course.takePast() { try await body(piece) }
         let hasEnded = selection.shards == .all ? record.state.isEnded : sources.allSatisfy(\.isEnded)
@@ -69,10 +69,13 @@ struct LogCourse {
 
   let selection: LogSelection
   /// The shards that had ended when their output was read last.
-  var ended: Set<Int> = []
+  private(set) var ended: Set<Int> = []
+  /// What was passed on of each shard; nothing if the output is read only once.
   private var sent: [Int: SentOutput] = [:]
   /// The end of the output that was there at the call; nil when it was passed on.
   private var past: [LogPiece]? = []
+  /// How many bytes of `past` may be beyond the last lines, and how many came since it was cut to these.
+  private var (slack, added) = (1 << 20, 0)
 
   init(_ selection: LogSelection) { self.selection = selection }
 
@@ -80,24 +83,41 @@ struct LogCourse {
   /// only these are wanted.
   mutating func news(of source: Source, launch: Int, _ output: [OutputPiece]) -> [LogPiece] {
     let bytes = output.flatMap(\.bytes)
-    guard let news = sent[source.shard ?? 0, default: SentOutput()].news(of: launch, bytes) else { return [] }
-    let pieces = output.suffix(bytes: news.count).map { piece in
+    var count = bytes.count
+    if selection.follows {
+      count = sent[source.shard ?? 0, default: SentOutput()].news(of: launch, bytes)?.count ?? 0
+    }
+    guard count > 0 else { return [] }
+    let pieces = output.suffix(bytes: count).map { piece in
       LogPiece(launch: launch, shard: source.shard, takenAt: piece.takenAt, bytes: piece.bytes)
     }
-    guard let before = past else { return pieces }
+    if past == nil { return pieces }
     let recent = pieces.filter { piece in
       guard let since = selection.since, let takenAt = piece.takenAt else { return true }
       return takenAt >= since
     }
     guard let tail = selection.tail else { return recent }
-    past = (before + recent).lastLines(tail)
+    past?.append(contentsOf: recent)
+    added += recent.reduce(0) { $0 + $1.bytes.count }
+    // Cut now and then, and less often the more is kept: each cut looks at all of it.
+    if added > slack {
+      past = past?.lastLines(tail)
+      slack = max(1 << 20, past?.reduce(0) { $0 + $1.bytes.count } ?? 0)
+      added = 0
+    }
     return []
+  }
+
+  /// Notes that the shard had ended when its output was read.
+  mutating func noteEnd(of source: Source) {
+    ended.insert(source.shard ?? 0)
+    sent[source.shard ?? 0] = nil
   }
 
   /// The last lines of the output that was there at the call, once.
   mutating func takePast() -> [LogPiece] {
     defer { past = nil }
-    return past ?? []
+    return selection.tail.map { past?.lastLines($0) ?? [] } ?? []
   }
 }
 

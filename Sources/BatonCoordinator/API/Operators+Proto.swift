@@ -23,7 +23,13 @@ extension SubmissionOrder {
     }
     var earliest: EarliestBeginDate?
     if proto.hasEarliestAfter { earliest = .afterSubmission(.nanoseconds(proto.earliestAfter)) }
-    if proto.hasEarliestAt { earliest = .at(Timestamp(nanoseconds: proto.earliestAt)) }
+    if proto.hasEarliestAt {
+      let date = Timestamp(nanoseconds: proto.earliestAt)
+      guard Definition.Limits.contains(date) else {
+        throw WireError("the earliest date of a submission is not between 1970 and 2260")
+      }
+      earliest = .at(date)
+    }
     if proto.hasPriority, Priority(name: proto.priority) == nil {
       throw WireError("'\(proto.priority)' is not a priority: background, utility or userInitiated")
     }

@@ -22,6 +22,11 @@ extension CoordinatorCore {
   /// for each one would take long in a large fleet.
   private static let startedAtOnce = 8
 
+  /// How many submissions of a call may have to start at once (`strategy: fail`): all hosts are looked at for each.
+  private static let mostThatMustStart = 64
+  /// How many obstacles a refused submission names, those of the nearest hosts first.
+  private static let namedObstacles = 200
+
   /// Decides for each submission whether it is refused, or which offer the store gets. Reserved places stay held until
   /// the caller tells the outcome with `submitted` or `notSubmitted`.
   /// - Parameters:
@@ -33,7 +38,8 @@ extension CoordinatorCore {
     _ submissions: [Submission], permitted: [IdentifierPattern] = [], asFlow: Bool = false, at now: Moment,
     _ drawSpanID: () -> SpanID
   ) -> [SubmissionPlan] {
-    submissions.map { submission in
+    var left = Self.mostThatMustStart
+    return submissions.map { submission in
       guard let stored = index.definition(for: submission.identifier),
         permitted.isEmpty || permitted.contains(where: { $0.covers(stored.definition.pattern) })
       else {
@@ -47,8 +53,22 @@ extension CoordinatorCore {
         return .refused(.unusable(submission.identifier, error))
       }
       if asFlow { return member(submission, stored) }
+      if stored.definition.strategy == .fail {
+        left -= 1
+        if left < 0 { return oneTooMany(submission, stored) }
+      }
       return plan(submission, stored, isFew: submissions.count <= Self.startedAtOnce, at: now, drawSpanID)
     }
+  }
+
+  /// The refusal is part of the offer, because the store answers a submission id that it knows with its earlier answer.
+  private mutating func oneTooMany(_ submission: Submission, _ stored: StoredDefinition) -> SubmissionPlan {
+    dispatcher.learn(stored.id, stored.definition)
+    var offer = SubmissionOffer(submission: submission, definition: stored.id)
+    offer.refusal = .unavailable(
+      "a call has at most \(Self.mostThatMustStart) submissions of jobs with 'strategy: fail'; submit the others with "
+        + "another call")
+    return .offered(offer, nil, mustStart: true)
   }
 
   private mutating func member(_ submission: Submission, _ stored: StoredDefinition) -> SubmissionPlan {
@@ -101,7 +121,9 @@ extension CoordinatorCore {
     let all =
       fleet.map { HostObstacle(host: nil, obstacle: $0) }
       + sorted.flatMap { host, obstacles in obstacles.map { HostObstacle(host: host, obstacle: $0) } }
-    return all.map { HostObstacle(host: $0.host, obstacle: $0.obstacle.shifted(by: now.date - now.steady)) }
+    return all.prefix(Self.namedObstacles).map {
+      HostObstacle(host: $0.host, obstacle: $0.obstacle.shifted(by: now.date - now.steady))
+    }
   }
 
   /// Takes over the store's answers to the offers of these plans. The answers are in the order of the offers.

@@ -22,7 +22,11 @@ extension PermittedAPI {
         return try await changing("Cancel", object, claiming: principal) { try await api.cancel(selection, by: name) }
       }
       let own = try await ownRequests(identifier, number, "Cancel")
-      return try await changing("Cancel", object, claiming: principal) { try await cancel(own, by: name) }
+      return try await changing("Cancel", object, claiming: principal) {
+        try await cancel(own, by: name)
+      } nothing: {
+        $0.isEmpty ? "nothing to cancel" : nil
+      }
     case .flow(let flow):
       try await checkFlow(flow)
       return try await changing("Cancel", "flow \(flow.rawValue)", claiming: principal) {
@@ -42,12 +46,14 @@ extension PermittedAPI {
   /// Refuses a flow of which the caller may not cancel every request: a flow is cancelled as a whole.
   private func checkFlow(_ flow: RequestID) async throws {
     guard caller.limits != nil || !(caller.credential?.scopes.commandsAll ?? true) else { return }
-    let members = try await api.requests(RequestFilter(flow: flow), after: nil, limit: FlowPlan.largest)
+    // Flows can grow together, if a new one begins with the waiting request of another one.
+    let members = try await api.requests(RequestFilter(flow: flow), after: nil, limit: FlowPlan.largest + 1)
     let object = "flow \(flow.rawValue)"
     guard members.contains(where: { caller.covers($0.identifier) }) else {
       throw await refuse("Cancel", object, .unknownFlow(flow), "outside of the credential's patterns")
     }
-    guard members.allSatisfy({ caller.covers($0.identifier) && ($0.state.isEnded || caller.commands($0)) }) else {
+    let permitted = members.allSatisfy { caller.covers($0.identifier) && ($0.state.isEnded || caller.commands($0)) }
+    guard permitted, members.count <= FlowPlan.largest else {
       throw await refuse(
         "Cancel", object,
         .notPermitted(
@@ -81,8 +87,9 @@ extension PermittedAPI {
     let found = try await api.details(identifier, number: number, choosing: .ran)
     let records = [found.record] + (number == nil ? [found.waiting].compactMap { $0 } : [])
     let unfinished = number == nil ? records.filter { !$0.state.isEnded } : records
-    let own = (unfinished.isEmpty ? records : unfinished).filter { caller.commands($0) }
-    if own.isEmpty { try await checkCommands(found.record, method) }
+    let wanted = unfinished.isEmpty ? records : unfinished
+    let own = wanted.filter { caller.commands($0) }
+    if own.isEmpty { try await checkCommands(wanted[0], method) }
     return own
   }
 

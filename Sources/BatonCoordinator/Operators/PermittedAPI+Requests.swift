@@ -8,9 +8,9 @@ extension PermittedAPI {
   private func permitted(_ details: RequestDetails) -> RequestDetails {
     var details = details
     details.flow.removeAll { !caller.covers($0.identifier) }
-    guard !caller.readsLogs(of: details.record) else { return details }
-    details.record.payload = nil
-    if details.waiting?.principal != caller.name { details.waiting?.payload = nil }
+    // The request that waits may have been submitted by another person than the one that is shown.
+    if !caller.readsLogs(of: details.record) { details.record.payload = nil }
+    if let waiting = details.waiting, !caller.readsLogs(of: waiting) { details.waiting?.payload = nil }
     return details
   }
 
@@ -79,8 +79,16 @@ extension PermittedAPI {
 
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     try await check(identifier, number, "Explain")
-    var explanation = try await api.explain(identifier, number: number)
+    return permitted(try await api.explain(identifier, number: number))
+  }
+
+  /// The explanation without what the caller may not read.
+  func permitted(_ explanation: Explanation) -> Explanation {
+    var explanation = explanation
     if !caller.readsLogs(of: explanation.record) { explanation.record.payload = nil }
+    if caller.limits != nil {
+      explanation.order?.namespace?.ahead.removeAll { !caller.covers(IdentifierPattern(trusted: $0 + ".*")) }
+    }
     return explanation
   }
 

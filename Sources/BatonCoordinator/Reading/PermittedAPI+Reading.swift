@@ -70,9 +70,7 @@ extension PermittedAPI {
     _ identifier: JobIdentifier, number: Int?, groupingBeyond few: Int
   ) async throws -> Explanation {
     try await check(identifier, number, "Explain")
-    var explanation = try await api.explain(identifier, number: number, groupingBeyond: few)
-    if !caller.readsLogs(of: explanation.record) { explanation.record.payload = nil }
-    return explanation
+    return permitted(try await api.explain(identifier, number: number, groupingBeyond: few))
   }
 }
 

@@ -150,6 +150,10 @@ extension Coordinator {
     guard order.from < order.until else {
       throw OperatorError.invalid("the range of the backfill is empty: --from has to be before --to")
     }
+    guard Definition.Limits.contains(order.from) else {
+      throw OperatorError.invalid(
+        "the range of the backfill begins at \(order.from.utc); --from must be from 1970 to 2260")
+    }
     let zone = ZoneOffsets.named(schedule.timeZone) ?? .utc
     guard let plan = schedule.backfill(from: order.from, until: min(order.until, now), in: zone) else {
       throw OperatorError.invalid(

@@ -167,9 +167,7 @@ extension Definition {
     switch earliestBeginDate {
     case .afterSubmission(let delay): try any.demand(delay, in: "earliestBeginDate")
     case .at(let date):
-      if date.nanoseconds < 0 || !Limits.datesInSeconds.contains(date.nanoseconds / 1_000_000_000) {
-        throw DefinitionProblem("earliestBeginDate", "must be a date from 1970 to 2260")
-      }
+      if !Limits.contains(date) { throw DefinitionProblem("earliestBeginDate", "must be a date from 1970 to 2260") }
     case nil: break
     }
   }

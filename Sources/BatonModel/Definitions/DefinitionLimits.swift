@@ -13,6 +13,10 @@ extension Definition {
     /// The dates that a definition may name, in seconds since 1970: the years 1970 to 2260, which are the whole years
     /// that fit in 64 bits of nanoseconds.
     package static let datesInSeconds: Range<Int64> = 0..<9_183_110_400
+    /// Whether the date is in one of these years.
+    package static func contains(_ date: Timestamp) -> Bool {
+      date.nanoseconds >= 0 && datesInSeconds.contains(date.nanoseconds / 1_000_000_000)
+    }
     /// The closing windows that a definition may set. The default depends on the kind (contract, row 16).
     package static let closingWindow = Duration.seconds(1)...Duration.seconds(600)
     /// The times without progress that a definition may allow. At most a day: no job needs longer (contract, row 32).

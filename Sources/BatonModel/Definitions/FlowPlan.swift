@@ -62,6 +62,9 @@ package struct FlowPlan: Hashable, Sendable {
       guard let name, let position = positions[name] else {
         throw .notInFlow(member.identifier, awaited: name?.rawValue ?? one.identifier.text)
       }
+      if waits.contains(where: { $0.member == position }) {
+        throw .afterTwice(member.identifier, awaited: name.rawValue)
+      }
       waits.append(Wait(member: position, end: one.on))
     }
     return waits
@@ -114,6 +117,8 @@ package enum FlowProblem: Error, Hashable, Sendable, CustomStringConvertible {
   case notForFlows(JobIdentifier, String)
   /// A member waits for a job that is no member.
   case notInFlow(JobIdentifier, awaited: String)
+  /// Two entries of a member's `after` name the same job, because one of them has a `${wildcard}`.
+  case afterTwice(JobIdentifier, awaited: String)
   /// The identifiers of a circle; the first one is the last one, too.
   case cycle([String])
 
@@ -124,6 +129,8 @@ package enum FlowProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case .notForFlows(let name, let why): "\(name) \(why), and cannot be in a flow; leave it out"
     case .notInFlow(let name, let awaited):
       "\(name) comes after \(awaited), which is not in the flow; add \(awaited) to the flow, or remove it from 'after'"
+    case .afterTwice(let name, let awaited):
+      "\(name) comes after \(awaited) by two entries of 'after'; remove one of them"
     case .cycle(let names):
       "the jobs wait for each other in a circle: \(names.joined(separator: " comes after ")); "
         + "remove one of these from 'after'"

@@ -24,6 +24,10 @@ package struct LimitKey: Hashable, Sendable, Comparable, Codable {
     return KeyTemplate.isPlain(text) ? nil : "must be one line of printable characters, without spaces at its ends"
   }
 
+  package static func == (left: Self, right: Self) -> Bool {
+    left.kind == right.kind && left.text.hasBytes(of: right.text)
+  }
+
   package static func < (left: Self, right: Self) -> Bool {
     (left.text, left.kind.rawValue) < (right.text, right.kind.rawValue)
   }

@@ -95,6 +95,11 @@ extension JobSchedule {
     if timeZone.isEmpty || timeZone.utf8.count > 64 || !timeZone.utf8.allSatisfy(Self.isZoneCharacter) {
       throw DefinitionProblem("schedule.timeZone", "must be the name of a time zone, such as Europe/Berlin")
     }
+    for (field, date) in [("schedule.from", from), ("schedule.until", until)] {
+      if let date, !Definition.Limits.contains(date) {
+        throw DefinitionProblem(field, "must be a date from 1970 to 2260")
+      }
+    }
     if let from, let until, until <= from {
       throw DefinitionProblem("schedule.until", "is not after 'schedule.from'")
     }

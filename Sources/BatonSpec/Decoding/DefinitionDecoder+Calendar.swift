@@ -122,7 +122,11 @@ extension DefinitionDecoder {
     guard let field, let text = scalar(field, expected) else { return nil }
     guard let date = CivilDate(text) else { return parsed(field, expected, DateText.parse) }
     let day = isEnd ? CivilDate(daysSince1970: date.daysSince1970 + 1) : date
-    return Timestamp(nanoseconds: zone.instant(of: CivilTime(day)) * 1_000_000_000) + (isEnd ? .seconds(-1) : .zero)
+    let second = zone.instant(of: CivilTime(day)) - (isEnd ? 1 : 0)
+    guard Definition.Limits.datesInSeconds.contains(second) else {
+      return refused(field, expected, hint: Mistake.because("its year must be from 1970 to 2260").hint)
+    }
+    return Timestamp(nanoseconds: second * 1_000_000_000)
   }
 }
 

@@ -134,6 +134,12 @@ extension DefinitionDecoder {
       report.error("'work.transfer.\(key)' needs \(Self.item), which stands for each item", at: field.keyPosition)
       return []
     }
+    guard nodes.count <= Definition.Limits.transfers else {
+      report.error(
+        "\(field.label) has \(nodes.count) items; \(Definition.Limits.transfers) transfers are the most",
+        at: field.value.position)
+      return []
+    }
     return nodes.compactMap { node in
       guard let item = literal(node, label: "a value of \(field.label)") else { return nil }
       return self.place(

@@ -38,6 +38,8 @@ enum RowKey: Hashable {
   case dependencies(RequestID)
   /// The unfinished requests of a flow, with their dependencies.
   case flow(RequestID)
+  /// The requests that wait for the request, and those that its end has cancelled, with their dependencies.
+  case dependents(RequestID)
   /// The result of the request, or of the shard.
   case result(RequestID)
   /// What the request waited for, with the results of these: as many as a launch gets. They are read and not locked,
@@ -85,7 +87,7 @@ enum RowKey: Hashable {
   /// As `namespaces`, and no other group decides by the quotas of this one at the same time.
   case lockedNamespace(String)
   /// The rows of these keys of limits, and of their lines. No other group decides by these limits at the same time.
-  case limits([String])
+  case limits(Set<ByteText>)
   /// The rows of keys that may be deleted, at most so many. They are read and not locked.
   case idleLimits(Moment, Int)
   /// The first requests of each of these lines, at most so many. Those that another group has locked are read only.
@@ -99,7 +101,7 @@ enum RowKey: Hashable {
   case conditions(Int64, upTo: Int64)
   /// The hosts whose coordinator does not live.
   case orphans
-  case submission(String)
+  case submission(ByteText)
   /// The oldest submissions, at most so many.
   case oldestSubmissions(Int)
   /// All invitations and certificates of hosts, and the hosts that wait. They are few, and rarely written.
@@ -110,6 +112,15 @@ enum RowKey: Hashable {
   case audit
   /// The rows of the audit log up to this one.
   case oldAudit(Int64)
+}
+
+/// A text that a row is found by. Two of them are equal if their bytes are, as in the database.
+struct ByteText: Hashable {
+  let text: String
+
+  init(_ text: String) { self.text = text }
+
+  static func == (one: ByteText, other: ByteText) -> Bool { one.text.hasBytes(of: other.text) }
 }
 
 /// The tables whose rows are numbered in the order in which they were inserted.
@@ -133,9 +144,9 @@ struct HeldRows {
   /// The numbers that the group has drawn, without gaps if no other group draws.
   private var drawn: [NumberedTable: [Int64]] = [:]
   /// The names of the keys of limits that the group has locked.
-  var limits: Set<String> = []
-  /// What a verb needed and did not have.
-  var missing: RowKey?
+  var limits: Set<ByteText> = []
+  /// What a verb needed and did not have; empty if it had everything.
+  var missing: [RowKey] = []
 
   mutating func draw(_ table: NumberedTable) throws -> Int64 {
     let number = try numbers.draw(table)
@@ -155,7 +166,7 @@ struct HeldRows {
     switch key {
     case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
       .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id),
-      .dependencies(let id), .result(let id):
+      .dependencies(let id), .dependents(let id), .result(let id):
       return ownRequests.contains(id)
     case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .spread(let id):
@@ -188,7 +199,17 @@ extension Verbs {
     guard held != nil else { return }
     let key = key()
     if held?.holds(key) == true { return }
-    held?.missing = key
+    held?.missing = [key]
+    throw MissingRows()
+  }
+
+  /// As `need` for each of the keys, and loads all that are missing at once. Call it before a loop that needs a key for
+  /// each row: otherwise the group begins again for each of them.
+  func need(_ keys: @autoclosure () -> [RowKey]) throws {
+    guard let held else { return }
+    let missing = keys().filter { !held.holds($0) }
+    if missing.isEmpty { return }
+    self.held?.missing = missing
     throw MissingRows()
   }
 
@@ -200,7 +221,7 @@ extension Verbs {
     guard let held else { return }
     let loaded = held.ready[wanted]
     if found >= count || loaded?.isAll == true { return }
-    self.held?.missing = .ready(wanted, (loaded?.count ?? 0) * 2 + count)
+    self.held?.missing = [.ready(wanted, (loaded?.count ?? 0) * 2 + count)]
     throw MissingRows()
   }
 }
@@ -233,7 +254,8 @@ package indirect enum KnownNeeds: Sendable {
 
   private static func keys(_ offer: SubmissionOffer) -> [RowKey] {
     let keys: [RowKey] = [
-      .submission(offer.submission.id), .identifier(offer.submission.identifier), .definition(offer.definition),
+      .submission(ByteText(offer.submission.id)), .identifier(offer.submission.identifier),
+      .definition(offer.definition),
     ]
     return keys + (offer.host.map { [.host($0.lease.host)] } ?? [])
   }

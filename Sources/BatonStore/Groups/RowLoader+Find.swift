@@ -94,7 +94,7 @@ extension RowLoader {
       break
     case .limits(let names):
       held.limits.formUnion(names)
-      for name in names { lock(.limitKey, RowLock.number(of: name)) }
+      for name in names { lock(.limitKey, RowLock.number(of: name.text)) }
     case .lockedNamespace(let prefix): lock(.namespace, RowLock.number(of: prefix))
     case .identifier(let name): named.identifiers.append(name.rawValue)
     case .identifierOf(let id): named.requests.append(id.rawValue)
@@ -115,7 +115,10 @@ extension RowLoader {
         WHERE p.host = ?1
         """
       askRequests(RowQuestion(sql, .integer(host)))
-    case .flow(let flow): findMembers(of: flow)
+    case .flow(let flow):
+      findMembers("flow = ?1 AND state <= 2 AND head IS NULL", flow)
+    case .dependents(let awaited):
+      findMembers("id IN (SELECT d.request FROM dependency d WHERE d.awaited = ?1 AND d.state IN (0, 2))", awaited)
     case .unfinished(let position, let limit): findUnfinished(position, limit)
     case .unfinishedOf(let definition, let limit):
       for state in 0...2 {
@@ -130,7 +133,7 @@ extension RowLoader {
           AND definition IN (SELECT id FROM definition WHERE pattern = ?1) LIMIT 1
         """
       askNumbers(RowQuestion(sql, .integer(pattern))) { $0.requests.formUnion($1) }
-    case .submission(let key): named.submissions.append(key)
+    case .submission(let key): named.submissions.append(key.text)
     case .pattern(let id): patterns.insert(id)
     case .lockedPattern(let id): holdPattern(id)
     case .patternNamed(let name): named.patterns.append(name.rawValue)
@@ -223,9 +226,10 @@ extension RowLoader {
     askRequests(RowQuestion(sql, .integer(position.running), .integer(position.end), .integer(limit)))
   }
 
-  private mutating func findMembers(of flow: RequestID) {
-    let sql = "SELECT id, identifier, definition FROM request WHERE flow = ?1 AND state <= 2 AND head IS NULL"
-    ask(RowQuestion(sql, .integer(flow.rawValue))) { loader, found in
+  /// Asks for requests, as `askRequests` does, with their dependencies.
+  private mutating func findMembers(_ condition: String, _ request: RequestID) {
+    let sql = "SELECT id, identifier, definition FROM request WHERE \(condition)"
+    ask(RowQuestion(sql, .integer(request.rawValue))) { loader, found in
       for row in found {
         loader.memory.note(request: row[0].number, row[1].number, row[2].number)
         loader.holdWithIdentifier(row[0].number)

@@ -251,7 +251,8 @@ extension RowLoader {
       load("transfer_place", "host = ?1", .integer(host))
       let onHost = "state = 0 AND request IN (SELECT p.request FROM transfer_place p WHERE p.host = ?1)"
       load("transfer", onHost, .integer(host))
-    case .limits(let names):
+    case .limits(let keys):
+      let names = keys.map(\.text)
       load("limit_key", "name IN ?1", .texts(names))
       load("limit_line", "name IN ?1", .texts(names))
       // The first of each line is read: a younger one may not start before it.
@@ -274,9 +275,9 @@ extension RowLoader {
         question.parameters.append(.integer(limit))
         askNumbers(question) { $0.requests.formUnion($1) }
       }
-    case .everything, .tenures, .flow, .identifier, .identifierOf, .request, .ready, .due, .launchesOn, .transfersOn,
-      .unfinished,
-      .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace, .definition, .host,
+    case .everything, .tenures, .flow, .dependents, .identifier, .identifierOf, .request, .ready, .due, .launchesOn,
+      .transfersOn, .unfinished, .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace,
+      .definition, .host,
       .hostRow, .orphans, .exampleOf,
       .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards,
       .transfers, .dependencies, .notifications, .result, .inputs:

@@ -21,7 +21,7 @@ struct RowLoader {
   var requests = Wanted()
   var definitions = Wanted()
   var payloads = Wanted()
-  /// The members of the flows that keys name.
+  /// Members of flows, of which the dependencies are loaded too.
   var members: Set<Int64> = []
   /// Requests that have no launch.
   var neverLaunched: Set<Int64> = []
@@ -185,7 +185,7 @@ extension RowKey {
   var namesManyRows: Bool {
     switch self {
     case .everything, .tenures, .launchesOn, .transfersOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards,
-      .flow:
+      .flow, .dependents:
       true
     case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
       .spread, .transfers, .openTransfersOn, .dependencies, .result, .inputs,

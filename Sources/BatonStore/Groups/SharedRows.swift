@@ -165,9 +165,9 @@ final class SharedRows: RowServer {
     switch change.kind {
     case .insert(let row):
       let places = row.map { _ in "?" }.joined(separator: ", ")
-      // The shares of a coordinator are kept in its memory and are not loaded (`Verbs.shares`).
-      let verb = table.name == "share" ? "INSERT OR REPLACE" : "INSERT"
-      try statement("\(verb) INTO \(table.name) VALUES (\(places))", in: db).run(cells: row)
+      let verb = table.existing == .isReplaced ? "INSERT OR REPLACE" : "INSERT"
+      let conflict = table.existing == .isKept ? " ON CONFLICT DO NOTHING" : ""
+      try statement("\(verb) INTO \(table.name) VALUES (\(places))\(conflict)", in: db).run(cells: row)
     case .update(let columns, let values):
       let new = columns.map { "\(table.columns[$0]) = ?" }.joined(separator: ", ")
       try statement("UPDATE \(table.name) SET \(new) WHERE \(condition)", in: db)

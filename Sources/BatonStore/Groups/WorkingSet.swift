@@ -1,3 +1,4 @@
+internal import BatonModel
 internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
@@ -8,6 +9,16 @@ enum Cell: Hashable, Bindable {
   case integer(Int64)
   case text(String)
   case blob([UInt8])
+
+  static func == (one: Cell, other: Cell) -> Bool {
+    switch (one, other) {
+    case (.null, .null): true
+    case (.integer(let one), .integer(let other)): one == other
+    case (.text(let one), .text(let other)): one.hasBytes(of: other)
+    case (.blob(let one), .blob(let other)): one == other
+    case (.null, _), (.integer, _), (.text, _), (.blob, _): false
+    }
+  }
 
   var cell: Cell { self }
   /// A cell has the type of its value; nothing asks this of a database that has to know the types of nulls.
@@ -215,6 +226,21 @@ final class WorkingSet: @unchecked Sendable {
     } catch {
       try rollback.run()
       throw error
+    }
+  }
+}
+
+extension TableShape {
+  /// What becomes of a row with the key of a new row, if the group has not loaded it.
+  enum Existing { case conflicts, isReplaced, isKept }
+
+  var existing: Existing {
+    switch name {
+    // The shares of a coordinator are kept in its memory and are not loaded (`Verbs.shares`).
+    case "share": .isReplaced
+    // The same spans may wait to be sent already, or were rejected, and an end before the same launch may be kept.
+    case "unsent_span", "rejected_span", "completion": .isKept
+    default: .conflicts
     }
   }
 }

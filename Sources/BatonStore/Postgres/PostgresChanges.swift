@@ -82,12 +82,15 @@ enum PostgresChanges {
       switch kind {
       case .insert:
         let columns = Array(table.columns.indices)
-        // The shares of a coordinator are kept in its memory and are not loaded (`Verbs.shares`).
         let conflict =
-          table.name == "share"
-          ? " ON CONFLICT (pattern, coordinator) DO UPDATE SET "
-            + columns.filter { !table.key.contains($0) }.map { "\(name($0)) = excluded.\(name($0))" }
-            .joined(separator: ", ") : ""
+          switch table.existing {
+          case .conflicts: ""
+          case .isReplaced:
+            " ON CONFLICT (\(names(table.key))) DO UPDATE SET "
+              + columns.filter { !table.key.contains($0) }.map { "\(name($0)) = excluded.\(name($0))" }
+              .joined(separator: ", ")
+          case .isKept: " ON CONFLICT DO NOTHING"
+          }
         return "INSERT INTO \(table.name) (\(names(columns))) SELECT * FROM \(unnested(columns))\(conflict)"
       case .update(let columns):
         let all = table.key + columns

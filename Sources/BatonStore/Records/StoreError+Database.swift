@@ -17,6 +17,11 @@ extension StoreError {
       self.init(.corrupt, "The file is damaged, or is not a database (\(detail)); restore it from a backup.")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.locked, "Another process has the database open (\(detail)); only Baton's coordinator may open it.")
+    case .SQLITE_CONSTRAINT:
+      self.init(
+        .refused,
+        "The store refused a change that contradicts another row (\(detail)); nothing was changed. This is a fault of "
+          + "Baton: please report it.")
     default:
       self.init(
         .unknown,

@@ -41,6 +41,9 @@ struct Readiness: Hashable {
   /// The date that the request waits for, on the wall clock; `nil` if it does not wait for a date.
   var date: Timestamp?
 
+  /// The readiness of a request whose transfers go on: their end wakes it (`Verbs.wake`).
+  static let waitingForTransfers = Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .backingOff)
+
   /// The readiness of a request that was never launched. Its date or delay must have come, each on its own clock, and
   /// its spacing must be over. If both are still to come, the later one is the cause of waiting; when that time comes,
   /// `Verbs.reconsider` checks both again.

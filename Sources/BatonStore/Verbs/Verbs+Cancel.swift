@@ -122,7 +122,9 @@ extension Verbs {
       requests.filter { $0.state == .ready }.flatMap {
         try knownDefinition($0.definition).definition.limitKeys(of: $0.identifier)
       })
-    return try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { request in
+    return try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { found in
+      // The end of one request may have cancelled or released another one of these, by their flow.
+      guard let request = try unfinished(found.id) else { return [Cancellation]() }
       if request.isSpread { return try cancelShards(of: request, by: order.principal, at: now) }
       if request.state == .running { return [try stop(request, by: order.principal, at: now)] }
       return try cancelPending(request, order, at: now)
@@ -156,6 +158,11 @@ extension Verbs {
     return .stopping(launch, request.identifier, number: request.number, host: HostName(request.host ?? ""))
   }
 
+  /// The row of the request as it is now; `nil` if it has ended.
+  func unfinished(_ request: Int64) throws -> Unfinished? {
+    try prepare(.unfinishedRow).first(request, row: Self.unfinished)
+  }
+
   static func unfinished(_ row: Columns) -> Unfinished {
     Unfinished(
       id: row.int64(0), identifierID: row.int64(1), identifier: JobIdentifier(trusted: row.text(2)),
@@ -178,6 +185,7 @@ extension Query {
   }
   static let unfinishedRequest = Query(
     unfinishedColumns(of: "request r") + " WHERE r.id = ? AND r.state <= 2 AND r.head IS NULL")
+  static let unfinishedRow = Query(unfinishedColumns(of: "request r") + " WHERE r.id = ? AND r.state <= 2")
   static let unfinishedOfIdentifier = Query(
     """
     \(unfinishedColumns(of: "request r")) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)

@@ -28,7 +28,7 @@ extension Verbs {
       (
         isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2),
         mustReset: row.bool(3), host: row.optionalInt64(4), first: row.int64(5), end: row.optionalInt64(6),
-        hasTransfers: !row.isNull(7)
+        isShard: !row.isNull(5), hasTransfers: !row.isNull(7)
       )
     }
     guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number, let host,
@@ -37,6 +37,10 @@ extension Verbs {
     if checkpoint.batch < standing.batches { return try repeated(checkpoint, end: standing.end) }
     let length = standing.end.map { $0 - standing.first }
     if let message = objection(to: checkpoint, next: standing.batches, length: length) { return .refused(message) }
+    // As in a definition: which shard would a transfer wake?
+    if standing.isShard, !checkpoint.transfers.isEmpty {
+      return .refused("batch \(checkpoint.batch) is refused: a request with shards has no transfers")
+    }
     if standing.hasTransfers || !checkpoint.transfers.isEmpty,
       let message = try takeTransfers(checkpoint, on: host)
     {

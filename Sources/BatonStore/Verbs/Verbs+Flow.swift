@@ -146,6 +146,8 @@ extension Verbs {
       let waits = try prepare(.openWaits).all(end.request.rawValue) { row in
         (request: RequestID(row.int64(0)), end: Dependency.End(code: row.int(1)))
       }
+      // One load for all of them, where many wait.
+      if waits.count > 1 { try need(.dependents(end.request)) }
       for wait in waits {
         try need(.identifierOf(wait.request))
         try need(.dependencies(wait.request))
@@ -242,6 +244,7 @@ extension Verbs {
       let next = awaited.removeFirst()
       try need(.dependencies(next))
       let broken = try prepare(.brokenWaits).all(next.rawValue) { RequestID($0.int64(0)) }
+      if broken.count > 1 { try need(.dependents(next)) }
       for request in broken where try waitAgain(request, for: next, at: now) {
         resumed.append(request)
         awaited.append(request)

@@ -193,8 +193,8 @@ extension Verbs {
   }
 
   package func noteReports(_ reports: [HostLease: HostWord], at now: Moment) throws {
+    try need(reports.keys.map { .host($0.host) })
     for (lease, word) in reports.sorted(by: { $0.key.host < $1.key.host }) {
-      try need(.host(lease.host))
       try noteConditions(word, of: lease.host, under: lease.number, at: now)
       try prepare(.noteReport).run(try word.canonicalJSON(), now.date, lease.host.rawValue, lease.number)
     }

@@ -21,6 +21,14 @@ extension Verbs {
   func inputs(of candidate: Candidate) throws -> [RequestInput] {
     guard candidate.isInFlow else { return [] }
     let request = candidate.head ?? candidate.request
+    // One claim may start hundreds of shards of the request, and all get the same.
+    if let inputs = inputsOfRequest[request] { return inputs }
+    let inputs = try readInputs(of: request)
+    inputsOfRequest = [request: inputs]
+    return inputs
+  }
+
+  private func readInputs(of request: RequestID) throws -> [RequestInput] {
     try need(.inputs(request))
     let awaited = try prepare(.endedWaits).all(request.rawValue) { row in
       (

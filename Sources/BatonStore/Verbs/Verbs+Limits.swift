@@ -17,6 +17,10 @@ struct KeyLine: Hashable {
   /// The name of the key.
   var name: String
   var requirementClass: RequirementClass
+
+  static func == (one: KeyLine, other: KeyLine) -> Bool {
+    one.requirementClass == other.requirementClass && one.name.hasBytes(of: other.name)
+  }
 }
 
 /// Where a request stands among those that wait for its key.
@@ -107,7 +111,7 @@ extension Verbs {
   /// Locks the rows of these keys and of their lines.
   func needLimits(_ keys: [LimitKey]) throws {
     if held == nil || keys.isEmpty { return }
-    try need(.limits(Set(keys.map(\.name)).sorted()))
+    try need(.limits(Set(keys.map { ByteText($0.name) })))
   }
 
   /// Locks the keys of all requests of this state that the group has loaded, so that it need not begin again for each
@@ -325,7 +329,7 @@ extension Verbs {
     if keys.isEmpty { return [:] }
     if held != nil {
       // What was due when the group was loaded may not be any more.
-      let locked = keys.filter { holds(.limits([$0.name])) }
+      let locked = keys.filter { holds(.limits([ByteText($0.name)])) }
       if locked.isEmpty { try needLimits(keys) }
       keys = locked
     }
@@ -414,8 +418,8 @@ extension Verbs {
     try need(.idleLimits(now, limit))
     let idle = try prepare(.idleLimits).all(now.steady, limit) { LimitKey(name: $0.text(0)) }
     if idle.isEmpty { return false }
-    if held != nil, !idle.contains(where: { holds(.limits([$0.name])) }) { try needLimits(idle) }
-    for key in idle where holds(.limits([key.name])) {
+    if held != nil, !idle.contains(where: { holds(.limits([ByteText($0.name)])) }) { try needLimits(idle) }
+    for key in idle where holds(.limits([ByteText(key.name)])) {
       if try lines(of: key).isEmpty {
         try prepare(.deleteLimit).run(key.name)
       } else {

@@ -5,10 +5,9 @@ extension Verbs {
   /// output is kept for convenience only. A worker sends the last output of a launch before its ending.
   package func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) throws {
     guard let host = try holder(process) else { return }
+    try need(chunks.flatMap { [.request($0.launch.request), .output($0.launch)] })
     for chunk in chunks where !chunk.bytes.isEmpty {
       let (request, launch) = (chunk.launch.request.rawValue, chunk.launch.number)
-      try need(.request(chunk.launch.request))
-      try need(.output(chunk.launch))
       guard try prepare(.openLaunchOn).first(request, launch, host, row: { _ in true }) == true else { continue }
       let end = try append(chunk, request, launch)
       try prepare(.trimOutput).run(request, launch, end - OutputChunk.maximumKeptBytes)

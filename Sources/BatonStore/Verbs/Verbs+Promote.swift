@@ -52,6 +52,8 @@ struct WaitingRequest {
   var mark = BackfillMark.unrelated
   /// Whether the schedule of the identifier is paused.
   var isPaused = false
+  /// Whether a host carries out transfers of the request.
+  var hasTransfers = false
 }
 
 extension Verbs {
@@ -60,6 +62,9 @@ extension Verbs {
     try need(.due(now, limit))
     let due = try prepare(.due).all(now.steady, limit, row: Self.waiting)
     let dated = try prepare(.dueDates).all(now.date, limit - due.count, row: Self.waiting)
+    try need(
+      (due + dated).filter { $0.hasTransfers && !$0.isResumption && holds(.identifierOf(RequestID($0.id))) }
+        .map { .transfers(RequestID($0.id)) })
     var promotion = Promotion(classes: [:])
     for (requests, isDated) in [(due, false), (dated, true)] {
       for request in requests where holds(.identifierOf(RequestID(request.id))) {
@@ -83,7 +88,7 @@ extension Verbs {
   /// - Parameter old: the state of the request before.
   func reconsider(_ request: WaitingRequest, from old: RequestState, at now: Moment) throws -> Readiness {
     let definition = try knownDefinition(request.requirementClass.definition)
-    let readiness =
+    var readiness =
       request.isResumption
       ? Readiness.resumption(after: .zero, at: now)
       : Readiness.firstLaunch(
@@ -92,6 +97,11 @@ extension Verbs {
         isHeld: request.hasLiveRequest || request.waitsFor > 0,
         overlap: definition.definition.schedule?.overlap ?? .wait,
         isPaused: request.isPaused && request.scheduledAt != nil, at: now)
+    if !request.isResumption, request.hasTransfers, readiness.state == .ready {
+      try need(.transfers(RequestID(request.id)))
+      let book = TransferBook(try transferRows(of: RequestID(request.id)).map(\.entry))
+      if book.turn == .wait { readiness = .waitingForTransfers }
+    }
     try prepare(.setReadiness).run(
       readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id, now.date)
     if !request.isDivided { try count(pattern: definition.pattern, from: old, to: readiness.state) }
@@ -124,7 +134,7 @@ extension Verbs {
         lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8),
         usualInterval: row.optionalInt64(10).map { .nanoseconds($0) }),
       hasLiveRequest: row.bool(9), waitsFor: row.int(17), scheduledAt: row.optionalTime(14),
-      mark: BackfillMark(code: row.int(15)), isPaused: !row.isNull(16))
+      mark: BackfillMark(code: row.int(15)), isPaused: !row.isNull(16), hasTransfers: !row.isNull(18))
   }
 }
 
@@ -137,7 +147,7 @@ extension Query {
       i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
         AND v.state <= 2 AND v.id <> r.id AND v.head IS NULL),
       i.usual_interval, r.first_unit, i.anchor_at, i.anchor_is_dated, r.scheduled_at, r.backfill, i.paused_at,
-      r.waits_for
+      r.waits_for, r.files_on
     FROM \(requests) JOIN identifier i ON i.id = r.identifier
     """
   }

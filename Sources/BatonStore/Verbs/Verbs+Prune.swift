@@ -94,6 +94,7 @@ extension Verbs {
   @discardableResult
   func delete(_ requests: [Prunable.Ended]) throws -> [RequestState] {
     var deleted: [RequestState] = []
+    try need(requests.flatMap { [.identifierOf(RequestID($0.id)), .spans(RequestID($0.id))] })
     for request in requests {
       try need(.identifierOf(RequestID(request.id)))
       try need(.spans(RequestID(request.id)))
@@ -111,8 +112,9 @@ extension Verbs {
   private func deleteUnsentOfShards(of request: Int64) throws {
     guard try launched(RequestID(request))?.isSpread == true else { return }
     try need(.allShards(RequestID(request)))
-    for shard in try prepare(.shardIDs).all(request, row: { $0.int64(0) }) {
-      try need(.spans(RequestID(shard)))
+    let shards = try prepare(.shardIDs).all(request, row: { $0.int64(0) })
+    try need(shards.map { .spans(RequestID($0)) })
+    for shard in shards {
       try prepare(.deleteUnsent).run(shard)
     }
   }

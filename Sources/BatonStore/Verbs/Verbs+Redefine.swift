@@ -57,8 +57,9 @@ extension Verbs {
         """)
     }
     if !differences.isEmpty { try forgetItems(of: request) }
-    for id in try shardIDs(of: request) {
-      try need(.launches(RequestID(id)))
+    let ids = try shardIDs(of: request)
+    try need(ids.map { .launches(RequestID($0)) })
+    for id in ids {
       try prepare(.keepLaunchDefinitions).run(old.id.rawValue, id)
       try prepare(.setDefinition).run(new.id.rawValue, id)
     }

@@ -30,6 +30,10 @@ extension Verbs {
       throw StoreError(
         .refused, "A later request of \(request.identifier) is live; cancel it or wait for its end, then retry.")
     }
+    if request.launches == 0, known?.waiting != nil {
+      throw StoreError(
+        .refused, "A later request of \(request.identifier) waits, and \(name) was never launched; cancel one of them.")
+    }
     if let definition { try adopt(definition, by: request, at: now) }
     let own = try knownDefinition(definition ?? request.requirementClass.definition)
     if skipping != .nothing { try demandBatch(of: request, under: own.definition) }
@@ -111,6 +115,9 @@ extension Verbs {
       RequestState.scheduled.code, Cause.waitsForLiveRequest.rawValue, Timestamp.distantFuture, waiting.id, at.date)
     let pattern = try knownDefinition(waiting.definition).pattern
     try count(pattern: pattern, from: waiting.state, to: .scheduled)
+    if waiting.state == .ready, try knownDefinition(waiting.definition).definition.hasKeys {
+      try passTurn(of: RequestID(waiting.id), at: at)
+    }
   }
 
   /// The largest number of batches of a request that may be skipped.
@@ -169,6 +176,7 @@ extension Query {
     """
     INSERT INTO completion (request, launches, state, reason, ended_at)
     SELECT id, launches, state, reason, ended_at FROM request WHERE id = ?
+    ON CONFLICT (request, launches) DO NOTHING
     """)
   static let skippedBatches = Query("SELECT skipped FROM progress WHERE request = ?")
   /// Completed units advance by the items of one batch, but not beyond the total; they say where the next batch begins.

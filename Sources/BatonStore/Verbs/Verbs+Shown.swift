@@ -10,8 +10,8 @@ package import BatonModel
 extension Verbs {
   /// Keeps the updates of launches that run, each in place of the one before. An update without content takes it away.
   package func noteUpdates(_ updates: [LaunchUpdate]) throws {
+    try need(updates.map { .request($0.launch.request) })
     for update in updates.sorted(by: { $0.launch < $1.launch }) {
-      try need(.request(update.launch.request))
       try prepare(.noteUpdate).run(try update.json, update.launch.request.rawValue, update.launch.number)
     }
   }

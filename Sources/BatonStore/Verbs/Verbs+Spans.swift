@@ -16,8 +16,8 @@ extension Verbs {
   /// Removes spans that a backend has confirmed.
   package func confirmSpans(_ keys: [SpanKey]) throws {
     try demandStewardship()
+    try need(keys.map { .spans($0.request) })
     for key in keys {
-      try need(.spans(key.request))
       try prepare(.confirmSpans).run(key.request.rawValue, key.launch, key.parts.rawValue)
     }
   }
@@ -27,9 +27,8 @@ extension Verbs {
   package func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) throws {
     try demandStewardship()
     let message = message.bounded(toBytes: 1024)
+    try need(keys.flatMap { [.request($0.request), .spans($0.request)] })
     for key in keys {
-      try need(.request(key.request))
-      try need(.spans(key.request))
       try prepare(.rejectSpans).run(key.request.rawValue, key.launch, key.parts.rawValue, now.date, message)
     }
     try confirmSpans(keys)
@@ -252,7 +251,9 @@ extension Verbs {
 }
 
 extension Query {
-  static let queueSpans = Query("INSERT INTO unsent_span (request, launch, parts) VALUES (?, ?, ?)")
+  /// A request that has ended, was retried and ends again before its next launch has spans that wait already.
+  static let queueSpans = Query(
+    "INSERT INTO unsent_span (request, launch, parts) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
   static let unsentSpans = Query(
     "SELECT request, launch, parts FROM unsent_span ORDER BY request, launch, parts LIMIT ?")
   static let confirmSpans = Query("DELETE FROM unsent_span WHERE request = ? AND launch = ? AND parts = ?")

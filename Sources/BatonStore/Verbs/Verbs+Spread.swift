@@ -133,7 +133,7 @@ extension Verbs {
       try write(row)
       return false
     }
-    if candidate.launches == 0 {
+    if candidate.progress.batches == 0 {
       candidate.shard?.end = try cut(&row, total: Int64(total), definition)
     } else {
       // Launches under a definition without `spread` have done the first batches. What is left is split.

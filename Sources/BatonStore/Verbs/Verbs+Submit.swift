@@ -147,7 +147,7 @@ extension Verbs {
   /// The answer that was given to this id before, whatever has become of the request since; `nil` if the id is not
   /// known. A launch that was part of that answer is not repeated, because it was assigned at that time.
   func earlierAnswer(to id: String) throws -> SubmissionAnswer? {
-    try need(.submission(id))
+    try need(.submission(ByteText(id)))
     return try prepare(.submission).first(id) { row in
       var receipt = SubmissionReceipt(
         request: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),

@@ -9,6 +9,8 @@ enum Attempt {
   case disturbed(Int)
   /// Nothing was written: the disk is full, or the only operation threw an error.
   case refused(StoreError)
+  /// Nothing was written, because other groups changed the same rows first, too often.
+  case conflicted
   /// Nothing may be written until the store is opened again. Either the disk failed, and it is unknown whether the
   /// group was written; or another process has the store, and the group was not written.
   case failed(StoreError)

@@ -123,7 +123,7 @@ extension Verbs {
       return readiness
     }
     guard book.turn == .wait, readiness.state == .ready else { return readiness }
-    return Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .backingOff)
+    return .waitingForTransfers
   }
 
   /// Why a launch by hand would find no files; `nil` if nothing is missing.
@@ -225,10 +225,11 @@ extension Verbs {
     var news = TransferNews()
     guard let host = try holder(process) else { return news }
     var requests: Set<RequestID> = []
+    try need(
+      report.statuses.flatMap { [.identifierOf($0.key.request), .transfers($0.key.request)] }
+        + report.released.map { .transfers($0) })
     for status in report.statuses {
       let id = status.key.request
-      try need(.identifierOf(id))
-      try need(.transfers(id))
       let row = try transferRow(status.key)
       guard let row, let transfer = row.transfer, try place(of: id)?.host == host, try isWanted(id) else {
         news.orders.append(.release(id))
@@ -265,12 +266,13 @@ extension Verbs {
   /// Makes the request due if it waits for transfers of which a whole group has ended.
   func wake(_ request: RequestID, at now: Moment) throws -> NextDue {
     let rows = try transferRows(of: request)
-    guard TransferBook(rows.map(\.entry)).turn == .launch, let place = try place(of: request),
-      try prepare(.waitsForTransfers).first(request.rawValue, Timestamp.distantFuture, row: { _ in true }) == true
-    else { return NextDue() }
-    let due = try countLaunch(of: request, at: now)
+    guard TransferBook(rows.map(\.entry)).turn == .launch, let place = try place(of: request) else { return NextDue() }
     let isShared = rows.allSatisfy { $0.transfer?.isShared ?? false }
     try prepare(.setFilesOn).run(isShared ? 0 : place.host, request.rawValue)
+    // It may wait for something else still.
+    guard try prepare(.waitsForTransfers).first(request.rawValue, Timestamp.distantFuture, row: { _ in true }) == true
+    else { return NextDue() }
+    let due = try countLaunch(of: request, at: now)
     try prepare(.setEligible).run(due, request.rawValue)
     return NextDue(steady: due)
   }
@@ -349,7 +351,7 @@ extension Query {
   static let wantsTransfers = Query("SELECT 1 FROM request WHERE id = ? AND state <= 2 AND files_on IS NOT NULL")
   /// A request that waits for its transfers is scheduled without a time.
   static let waitsForTransfers = Query(
-    "SELECT 1 FROM request WHERE id = ?1 AND state = 0 AND cause = 2 AND eligible_at = ?2")
+    "SELECT 1 FROM request WHERE id = ?1 AND state = 0 AND cause = 2 AND eligible_at = ?2 AND first_unit IS NULL")
   static let setEligible = Query("UPDATE request SET eligible_at = ? WHERE id = ?")
   /// A launch that succeeded may have reached the end of its work. The next one has new work.
   static let reopenProgress = Query("UPDATE progress SET reaches_end = 0 WHERE request = ?")

@@ -4,7 +4,7 @@ package import BatonModel
 package struct UnusableDefinition: Hashable, Sendable {
   package var pattern: IdentifierPattern
   package var problem: DefinitionProblem
-  /// The number of unfinished requests that were failed.
+  /// The number of unfinished requests that were failed, or cancelled because one that they wait for was failed.
   package var failedRequests: Int
 }
 
@@ -42,9 +42,11 @@ extension Verbs {
     // it.
     for query in [Query.scheduledOf, .readyOf, .runningOf] where failed < limit {
       let found = try prepare(query).all(frozen.id.rawValue, limit - failed, row: Self.unfinished)
-      for request in found where holds(.identifierOf(RequestID(request.id))) {
-        try fail(request, of: frozen.pattern, because: reason, at: now)
+      for row in found where holds(.identifierOf(RequestID(row.id))) {
         failed += 1
+        // The end of one request may have cancelled another one of these, by their flow.
+        guard let request = try unfinished(row.id) else { continue }
+        try fail(request, of: frozen.pattern, because: reason, at: now)
       }
     }
     return failed

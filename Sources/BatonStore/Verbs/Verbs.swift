@@ -25,6 +25,8 @@ package final class Verbs {
   // next transaction another coordinator may change any of it.
   var patterns: [Int64: PatternRow] = [:]
   var changedShares: Set<Int64> = []
+  /// What the launches of the request get that was asked for last (`inputs(of:)`).
+  var inputsOfRequest: [RequestID: [RequestInput]] = [:]
   /// How this transaction changes the number of pending requests.
   var pendingChange = 0
   /// What hosts have used of their daily allowances, by the row number of the host.
@@ -104,6 +106,7 @@ package final class Verbs {
     renewedStore = nil
     nextNumbers.removeAll(keepingCapacity: true)
     nextRequestChanged = false
+    inputsOfRequest.removeAll()
     tenure?.renewed = nil
   }
 

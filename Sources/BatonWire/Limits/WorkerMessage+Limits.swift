@@ -136,8 +136,8 @@ extension Reading {
   fileprivate var textBytes: Int { source.utf8.count + raw.utf8.count }
 
   fileprivate mutating func hold() {
-    source = source.cut(toBytes: WireLimits.readingText.most)
-    raw = raw.cut(toBytes: WireLimits.readingText.most)
+    source = source.withoutNUL.cut(toBytes: WireLimits.readingText.most)
+    raw = raw.withoutNUL.cut(toBytes: WireLimits.readingText.most)
     age = age.map { min(max($0, .zero), WireLimits.longest) }
   }
 }
@@ -169,7 +169,7 @@ extension LaunchSubmission {
     case .afterSubmission(let delay):
       submission.earliestBeginDate = .afterSubmission(min(max(delay, .zero), WireLimits.longest))
     case .at(let date):
-      guard date.nanoseconds >= 0, Definition.Limits.datesInSeconds.contains(date.nanoseconds / 1_000_000_000) else {
+      guard Definition.Limits.contains(date) else {
         throw WireError("the earliest date of a launch's submission is not between 1970 and 2260")
       }
     case nil: break
@@ -192,9 +192,9 @@ extension LaunchUpdate {
 extension Ending {
   fileprivate var heldToLimits: Ending {
     var ending = self
-    ending.errorType = errorType?.cut(toBytes: WireLimits.detail.most)
+    ending.errorType = errorType?.withoutNUL.cut(toBytes: WireLimits.detail.most)
     switch outcome {
-    case .failed(let text): ending.outcome = .failed(text.cut(toBytes: WireLimits.failure.most))
+    case .failed(let text): ending.outcome = .failed(text.withoutNUL.cut(toBytes: WireLimits.failure.most))
     case .expired(let reason): ending.outcome = .expired(reason.heldToLimits)
     case .finished, .lost: break
     }
@@ -205,8 +205,8 @@ extension Ending {
 extension ExpiryReason {
   /// Only the name of the person who cancelled is a free text of the worker; all other details are codes.
   fileprivate var heldToLimits: ExpiryReason {
-    guard let detail, detail.utf8.count > WireLimits.detail.most else { return self }
-    return ExpiryReason(code: code, detail: detail.cut(toBytes: WireLimits.detail.most)) ?? self
+    guard let detail, detail.utf8.count > WireLimits.detail.most || detail.utf8.contains(0) else { return self }
+    return ExpiryReason(code: code, detail: detail.withoutNUL.cut(toBytes: WireLimits.detail.most)) ?? self
   }
 }
 
@@ -220,6 +220,6 @@ extension String {
   fileprivate var cutToText: String {
     // The bytes are cut first, because a character may have any number of bytes.
     let most = WireLimits.text.most
-    return String(cut(toBytes: WireLimits.textBytes.most).prefix(most))
+    return String(withoutNUL.cut(toBytes: WireLimits.textBytes.most).prefix(most))
   }
 }

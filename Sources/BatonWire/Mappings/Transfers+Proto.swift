@@ -61,14 +61,15 @@ extension TransferStatus {
     held.bytesPerSecond = bytesPerSecond.map { max(0, $0) }
     held.attempts = max(0, attempts)
     held.resumedFrom = max(0, resumedFrom)
-    held.lastError = lastError?.cut(toBytes: WireLimits.failure.most)
+    held.lastError = lastError?.withoutNUL.cut(toBytes: WireLimits.failure.most)
     held.orderedAt = orderedAt.heldToDates
     held.endedAt = endedAt?.heldToDates
     guard case .ended(let end) = state else { return held }
     switch end {
     case .cancelled: break
     case .failed(let failure):
-      held.state = .ended(.failed(TransferFailure(failure.code, failure.text.cut(toBytes: WireLimits.failure.most))))
+      held.state = .ended(
+        .failed(TransferFailure(failure.code, failure.text.withoutNUL.cut(toBytes: WireLimits.failure.most))))
     case .done(let file):
       let path = Transfer.isPath(file.path) || file.path.utf8.count <= Transfer.maximumPathBytes ? file.path : ""
       held.state = .ended(

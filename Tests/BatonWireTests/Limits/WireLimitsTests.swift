@@ -78,6 +78,19 @@ import Testing
     #expect(held.earliestBeginDate == .afterSubmission(WireLimits.longest))
   }
 
+  @Test func `free texts of a worker have no U+0000, which PostgreSQL does not store`() throws {
+    var checkpoint = Checkpoint(launch: Self.launch, batch: 1, completedUnits: 1)
+    checkpoint.subtitle = "a\0b"
+    guard case .checkpoint(let held) = try WorkerMessage.checkpoint(checkpoint).heldToLimits() else { return }
+    #expect(held.subtitle == "a\u{FFFD}b")
+    let ending = Ending(launch: Self.launch, outcome: .failed("\0"), errorType: "c\0")
+    let clean = Ending(launch: Self.launch, outcome: .failed("\u{FFFD}"), errorType: "c\u{FFFD}")
+    #expect(try WorkerMessage.ended(ending).heldToLimits() == .ended(clean))
+    let reason = try #require(ExpiryReason(code: "cancelled", detail: "an\0a"))
+    let plain = try #require(ExpiryReason(code: "cancelled", detail: "an\u{FFFD}a"))
+    #expect(try WorkerMessage.expiring(Self.launch, reason).heldToLimits() == .expiring(Self.launch, plain))
+  }
+
   @Test(.refuses(25)) func `the detail of an expiry and the output of a launch are cut at their limits`() throws {
     for count in [WireLimits.detail.most, WireLimits.detail.most + 1] {
       let reason = try #require(ExpiryReason(code: "cancelled", detail: Self.text(count)))

@@ -81,6 +81,33 @@ extension StoreConformance {
       let again = try await s.store.cancel(.flow(flow.receipts[0].request), by: "ana", at: s.now)
       try expect(again, [], "nothing is left")
     },
+    Case("cancelling everything cancels once what the end of another one cancels or releases", queuesSpans: true) { s in
+      let flow = try await s.flow([
+        Member("a") { $0.earliestBeginDate = .afterSubmission(.seconds(600)) }, Member("b", after: "a"),
+        Member("c", after: "b"), Member("d", after: "a", on: .any),
+      ])
+      let cancelled = try await s.store.cancel(.all, by: "ana", at: s.now)
+      try expect(cancelled.count, 4, "what was cancelled: \(cancelled)")
+      try expect(try await s.states(flow), [.cancelled, .cancelled, .cancelled, .cancelled], "the states")
+      for name in ["a", "b", "c", "d"] {
+        try expect(try await s.count(.cancelled, of: name), 1, "the count of cancelled ones of \(name)")
+        for state in [RequestState.scheduled, .ready] {
+          try expect(try await s.count(state, of: name), 0, "the count of \(state) ones of \(name)")
+        }
+      }
+    },
+    Case("a member that its flow and then a person cancels has one span of its end to send", queuesSpans: true) { s in
+      let flow = try await s.flow([Member("a") { $0.retry.limit = 0 }, Member("b", after: "a")])
+      try await s.connect()
+      try await s.end(try await s.start(flow.definitions[0]), .failed("no"))
+      try expect(try await s.states(flow), [.failed, .cancelled], "after the failure")
+      _ = try await s.store.retry(flow.receipts[0].request, skipping: .nothing, as: nil, at: s.now)
+      try expect(try await s.states(flow), [.ready, .scheduled], "after the retry")
+      _ = try await s.store.cancel(.request(flow.receipts[1].request), by: "ana", at: s.now)
+      try expect(try await s.states(flow), [.ready, .cancelled], "after the cancellation")
+      let ends = try await s.unsent().filter { $0.request == flow.receipts[1].request && $0.parts == .complete }
+      try expect(ends.count, 1, "the spans of its end")
+    },
     Case("a success cancels what waits for a failure") { s in
       let flow = try await s.flow([Member("fetch"), Member("repair", after: "fetch", on: .failure)])
       try await s.connect()

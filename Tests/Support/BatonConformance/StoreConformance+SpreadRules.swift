@@ -91,6 +91,25 @@ extension StoreConformance {
       try expect(record.payload, [8], "the payload of the poke")
       try expect([record.shards?.lanes, record.shards?.lanesInUse], [2, 2], "the lanes")
     },
+    Case("a request whose launches have committed nothing is divided whole by a new definition") { s in
+      let first = try await s.define("job") { definition in
+        definition.work = Work(command: ["/bin/true"])
+        definition.retry.limit = 0
+      }.id
+      try await s.connect()
+      let request = try await s.submit("job", to: first).request
+      try await s.end(try await s.start(first), .failed("no"))
+      let second = try await s.define("job") { definition in
+        definition.work = Work(command: ["/bin/true"])
+        definition.spread = Spread(lanes: 3, shards: 3)
+      }.id
+      _ = try await s.store.retry(request, skipping: .nothing, as: second, at: s.now)
+      var launches = try await s.claim(second, places: 3).assignments.map(\.launch)
+      launches += try await s.claim(second, places: 3).assignments.map(\.launch)
+      try expect(launches.count, 3, "the shards that run")
+      for launch in launches { try await s.end(launch) }
+      try expect(try await s.state(request), .succeeded, "after the last shard")
+    },
     Case("while a divided request is live the next one waits, and each shard's end leaves it waiting") { s in
       let (definition, launch) = try await s.spreading(8, lanes: 2) { $0.spread?.shardSize = 4 }
       let next = try await s.submit("job", to: definition)

@@ -27,6 +27,16 @@ extension StoreConformance {
       try expect([first.isRepeat, second.isRepeat], [false, true], "isRepeat")
       try expect(try await s.count(.ready), 1, "requests")
     },
+    Case("ids whose bytes differ are different, also if Unicode takes them for the same text") { s in
+      let definition = try await s.define("job.*").id
+      let (short, long) = ("\u{E9}", "e\u{301}")
+      try await s.submit("job.a", to: definition, id: long)
+      let offers = [
+        try s.offer("job.b", to: definition, id: short), try s.offer("job.a", to: definition, id: long),
+      ]
+      let answers = try await s.store.submit(offers, at: s.now)
+      try expect(answers.map(\.isRepeat), [false, true], "what was submitted before")
+    },
     Case("the answer has the trace of its request, also after a replacement, a poke that joined, and again") { s in
       let definition = try await s.define().id
       let first = try s.offer("job", to: definition, id: "first")

@@ -290,6 +290,30 @@ extension StoreConformance {
       _ = try await s.store.promote(at: s.now, limit: 10)
       try expect(try await s.claim(definition).assignments.count, 1, "launches after the transfer")
     },
+    Case("a request that is submitted again with a date waits for its transfers after the date too") { s in
+      let (definition, request) = try await s.waiting(for: ["a"])
+      try await s.submit(to: definition) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
+      s.advance(.seconds(60))
+      try expect(try await s.store.promote(at: s.now, limit: 10).classes, [:], "what the date makes ready")
+      try expect(try await s.record(request).waitsBecause, .waitsForTransfers, "why it waits")
+      try await s.transferEnds(request, 0)
+      _ = try await s.store.promote(at: s.now, limit: 10)
+      try expect(try await s.claim(definition).assignments.count, 1, "launches after the transfer")
+    },
+    Case("a shard adds no transfers") { s in
+      let definition = try await s.define { definition in
+        definition.work = Work(command: ["/bin/true"])
+        definition.spread = Spread(lanes: 2, shards: 2)
+      }.id
+      try await s.connect()
+      try await s.submit(to: definition)
+      let launch = try await s.start(definition)
+      let answer = try await s.commit(launch, 0) { checkpoint in
+        checkpoint.transfers = [Transfer(url: "https://example.com/a", to: "a")]
+      }
+      guard case .refused(let text) = answer else { throw Violation(description: "not refused: \(answer)") }
+      try expect(text.contains("a request with shards has no transfers"), text)
+    },
     Case("a cancelled request releases its files, and a failed one that is retried fetches them again") { s in
       let (definition, request) = try await s.waiting(for: ["a"])
       _ = try await s.store.cancel(.request(request), by: "ada", at: s.now)
