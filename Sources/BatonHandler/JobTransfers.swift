@@ -105,15 +105,21 @@ public struct JobTransferEvent: Hashable, Sendable {
 
 /// The transfers that a handler has added, until they are stored.
 final class AddedTransfers: Sendable {
-  private let waiting = Mutex<[Transfer]>([])
+  private struct State {
+    var waiting: [Transfer] = []
+    /// How many were taken for checkpoints that are under way.
+    var taken = 0
+  }
+
+  private let state = Mutex(State())
 
   func add(_ transfer: Transfer) throws(HandlerError) {
     if let problem = transfer.problems.first {
       throw HandlerError(.badTransfer, "the transfer of \(transfer.url) cannot be carried out: \(problem)")
     }
-    let isFull = waiting.withLock { waiting in
-      guard waiting.count < Self.most else { return true }
-      waiting.append(transfer)
+    let isFull = state.withLock { state in
+      guard state.waiting.count + state.taken < Self.most else { return true }
+      state.waiting.append(transfer)
       return false
     }
     if isFull { throw HandlerError(.badTransfer, "at most \(Self.most) transfers are added with one checkpoint") }
@@ -122,18 +128,24 @@ final class AddedTransfers: Sendable {
   /// The most transfers of one checkpoint.
   private static let most = 1_000
 
-  var all: [Transfer] { waiting.withLock { $0 } }
+  var all: [Transfer] { state.withLock { $0.waiting } }
 
-  /// Takes all of them, for a checkpoint that stores them.
+  /// Takes all of them, for a checkpoint that stores them. `settle` follows.
   func take() -> [Transfer] {
-    waiting.withLock { waiting in
-      defer { waiting = [] }
-      return waiting
+    state.withLock { state in
+      state.taken += state.waiting.count
+      defer { state.waiting = [] }
+      return state.waiting
     }
   }
 
-  /// Gives back those that were not stored.
-  func giveBack(_ transfers: [Transfer]) { waiting.withLock { $0.insert(contentsOf: transfers, at: 0) } }
+  /// Notes what became of those that were taken. They wait again if they were not stored.
+  func settle(_ transfers: [Transfer], areStored: Bool) {
+    state.withLock { state in
+      state.taken -= transfers.count
+      if !areStored { state.waiting.insert(contentsOf: transfers, at: 0) }
+    }
+  }
 }
 
 extension JobTask {
@@ -145,9 +157,10 @@ extension JobTask {
     do {
       try await runtime.commit(commit)
     } catch {
-      added.giveBack(commit.transfers)
+      added.settle(commit.transfers, areStored: false)
       throw error
     }
+    added.settle(commit.transfers, areStored: true)
     if let result = commit.result { given.remove(result) }
   }
 

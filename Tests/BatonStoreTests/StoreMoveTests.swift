@@ -163,6 +163,20 @@ import Testing
     try await store.close()
   }
 
+  /// PostgreSQL stores no U+0000 in a text. An earlier version has taken it into a store in a file.
+  @Test func aTextWithNULComesOverWithAnotherCharacterInItsPlace() async throws {
+    try await makeStore()
+    let database = try DatabaseQueue(path: old + "/baton.sqlite", configuration: SQLiteStore.configuration)
+    try await database.write { try $0.execute(sql: "UPDATE request SET reason = 'a' || char(0) || 'b'") }
+    try database.close()
+    let address = try TestDatabase.empty()
+    _ = try await StoreMove.toPostgres(from: old, to: address.redacted, fleet: "ours", options())
+    let store = try TestDatabase.open(address)
+    let reasons = try await store.requests(RequestFilter(), after: nil, limit: 9).map(\.reason)
+    #expect(Set(reasons) == ["a\u{FFFD}b"])
+    try await store.close()
+  }
+
   @Test func aRehearsalLeavesNothing() async throws {
     try await makeStore()
     let before = try await content(of: old)

@@ -13,7 +13,7 @@ final class FrozenDefinition: Sendable {
   let id: DefinitionID
   let pattern: Int64
   /// A valid definition. If the stored definition breaks a rule of this version, this is a stand-in with the same
-  /// pattern, without work and retries, and with defaults for everything else.
+  /// pattern and the same limits by key, without work and retries, and with defaults for everything else.
   let definition: Definition
   /// Why the stored definition was replaced by a stand-in; `nil` if `definition` is the stored definition.
   let problem: DefinitionProblem?
@@ -32,10 +32,19 @@ final class FrozenDefinition: Sendable {
       var standIn = Definition(
         pattern: IdentifierPattern(name) ?? IdentifierPattern(trusted: "unreadable"), kind: .processing)
       standIn.retry.limit = 0
+      // Launches that run hold their places at these keys until they end.
+      let limits = try? JSONDecoder().decode(KeyLimits.self, from: Data(content.utf8))
+      (standIn.concurrency, standIn.rate) = (limits?.concurrency, limits?.rate)
       definition = standIn
       problem = error
     }
   }
+}
+
+/// The limits by key of a stored definition, whatever is wrong with the rest of it.
+private struct KeyLimits: Decodable {
+  var concurrency: ConcurrencyLimit?
+  var rate: RateLimitByKey?
 }
 
 extension Definition {
