@@ -28,7 +28,7 @@ HISTORIES = $(if $(STRICT),BATON_HISTORIES=500)
 # With STRICT=1 a row of the faults or a test of the contract that this machine cannot run is a failure. CI sets it.
 STRICT ?=
 export STRICT
-# The build folder of the tests. CI has one of their own, so that both builds run at once (see `builds`).
+# The build folder of the tests. CI has one of their own, so that both builds run at once (see `lanes`).
 TESTS = $(if $(STRICT),.build/tests,.build)
 RUN_TESTS = Scripts/run-tests --scratch-path $(TESTS)
 # CI does two things at once (see `lanes`). There a target waits until those in `after` have ended, and what computes for
