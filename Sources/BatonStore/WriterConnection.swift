@@ -202,8 +202,8 @@ final class WriterConnection: @unchecked Sendable {
     }
   }
 
-  /// How often a write runs again because another group has changed the same rows. The writes of a group are tried one
-  /// by one before, because one of them may be what cannot be stored.
+  /// How often one write runs again because another group has changed the same rows, and how often a group of several
+  /// does. After that the group's writes run one by one, because one of them may be what cannot be stored.
   private static let (mostConflicts, conflictsOfGroup) = (100, 5)
 
   /// Forgets what a group has counted and drawn, because nothing of it was stored.

@@ -96,16 +96,11 @@ extension TableShape {
   /// A row as the copy has it: no coordinator of the store lives, and no text has U+0000, which PostgreSQL does not
   /// store.
   fileprivate func moved(_ row: [Cell]) -> [Cell] {
-    if row.contains(where: \.hasNUL) {
-      return row.map { cell in if case .text(let text) = cell { .text(text.withoutNUL) } else { cell } }
-    }
-    guard name == "coordinator", let isEnded = columns.firstIndex(of: "is_ended") else { return row }
     var row = row
-    row[isEnded] = .integer(1)
+    for (column, cell) in row.enumerated() {
+      if case .text(let text) = cell, text.utf8.contains(0) { row[column] = .text(text.withoutNUL) }
+    }
+    if name == "coordinator", let isEnded = columns.firstIndex(of: "is_ended") { row[isEnded] = .integer(1) }
     return row
   }
-}
-
-extension Cell {
-  fileprivate var hasNUL: Bool { if case .text(let text) = self { text.utf8.contains(0) } else { false } }
 }

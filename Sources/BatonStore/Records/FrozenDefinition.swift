@@ -41,7 +41,7 @@ final class FrozenDefinition: Sendable {
   }
 }
 
-/// The limits by key of a stored definition, whatever is wrong with the rest of it.
+/// The limits by key of a stored definition. They can be read although another part of the definition is wrong.
 private struct KeyLimits: Decodable {
   var concurrency: ConcurrencyLimit?
   var rate: RateLimitByKey?

@@ -37,7 +37,7 @@ extension Verbs {
     if checkpoint.batch < standing.batches { return try repeated(checkpoint, end: standing.end) }
     let length = standing.end.map { $0 - standing.first }
     if let message = objection(to: checkpoint, next: standing.batches, length: length) { return .refused(message) }
-    // As in a definition: which shard would a transfer wake?
+    // The end of a transfer wakes a request, and cannot say which shard. Definitions may not have both either.
     if standing.isShard, !checkpoint.transfers.isEmpty {
       return .refused("batch \(checkpoint.batch) is refused: a request with shards has no transfers")
     }
