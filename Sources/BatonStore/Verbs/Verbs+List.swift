@@ -319,14 +319,15 @@ extension Query {
       ELSE r.state END
     """
 
-  /// `+ 0` and `|| ''` keep the database from searching by that column. The last condition is always true; it names
-  /// every parameter, because all of them are bound.
+  /// `+ 0` keeps the database from searching by that column. Where a wildcard has many identifiers, the name is a value
+  /// that is asked for each request, because PostgreSQL may answer a join by reading all identifiers first. The last
+  /// condition is always true; it names every parameter, because all of them are bound.
   static func listText(_ names: NameRange.Kind, _ page: ListPage, _ more: String = "") -> String {
     let nameCondition =
       switch names {
       case .every: ""
       case .few: "AND r.identifier IN (SELECT id FROM identifier WHERE name >= ?3 AND name <= ?4)"
-      case .many: "AND i.name || '' >= ?3 AND i.name || '' <= ?4"
+      case .many: "AND (SELECT n.name BETWEEN ?3 AND ?4 FROM identifier n WHERE n.id = r.identifier)"
       }
     return """
       \(recordColumns(withBlobs: false)) FROM request r \(recordJoins)
