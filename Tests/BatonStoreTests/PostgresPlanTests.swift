@@ -47,7 +47,8 @@ import Testing
     return PostgresStatement(
       Query.list(source, .many, order).elsewhere.withNumberedParameters,
       [
-        .integer(isForwards ? .min : .max), .integer(20), .text("old."), .text("old.~"), .nullOf(.integer),
+        // What the acts before have left behind has greater numbers.
+        .integer(isForwards ? .min : 0), .integer(20), .text("old."), .text("old.~"), .nullOf(.integer),
         .nullOf(.text), .integer(4), .integer(0), .integer(.max),
       ])
   }
@@ -193,7 +194,7 @@ private struct Planner {
   /// - Parameter isRun: whether a statement that only reads is carried out too.
   func plan(_ index: Int, isRun: Bool = true) throws -> Plan {
     let statement = statements[index]
-    let reads = statement.sql.hasPrefix("SELECT") || statement.sql.hasPrefix("WITH")
+    let reads = ["SELECT", "WITH"].contains { statement.sql.hasPrefix($0) } && !statement.sql.contains("INSERT")
     let options = isRun && reads ? "ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF" : "COSTS OFF"
     let values = statement.values.map(\.literal).joined(separator: ", ")
     let rows = try beside.cells("EXPLAIN (\(options)) EXECUTE s\(index)\(values.isEmpty ? "" : "(\(values))")")

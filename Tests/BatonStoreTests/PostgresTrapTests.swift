@@ -1,6 +1,7 @@
 import BatonModel
 import BatonPostgres
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 
@@ -92,6 +93,37 @@ import Testing
       if !hasLost { try fleet.reset() }
     }
     #expect(try await fleet.close() == deadlocks)
+  }
+
+  /// Every call of an operator that changes something adds to the audit log. The second group finishes while the first
+  /// one holds what it has locked, and the chain of the log has both rows.
+  @Test func trap2_groupsThatAddToTheAuditLogDoNotWaitForEachOther() async throws {
+    let fleet = try PostgresFleet()
+    let act = try #require(Act.named("append to the audit log"))
+    #expect(try fleet.interleaved(act, act).prefix(2) == ["appended", "appended"])
+    #expect(!fleet.secondWaited)
+    let newest = try await fleet.stores[0].audit(AuditFilter(isNewestFirst: true), after: 0, limit: 2)
+    #expect(newest.map(\.entry.actor) == ["seat 0", "seat 1"])
+    let verdict = try await fleet.stores[1].verifyAudit()
+    #expect(verdict.problem == nil && verdict.last == newest[0].sequence)
+    #expect(try await fleet.close() == 0)
+  }
+
+  /// Two groups that insert the same new names insert them in the same order, so neither has one for which the other
+  /// waits.
+  @Test(arguments: [("identifier", "name"), ("submission", "key"), ("pattern", "name")])
+  func trap2_newNamesAreInsertedInTheirOrder(table: String, column: String) throws {
+    let shape = try #require(try WorkingSet.database().read { try TableShape.all(in: $0) }.first { $0.name == table })
+    let position = try #require(shape.columns.firstIndex(of: column))
+    let rows = ["b", "a", "c"].enumerated().map { number, name in
+      var row = shape.columns.map { _ in Cell.null }
+      row[shape.key[0]] = .integer(Int64(number))
+      row[position] = .text(name)
+      return RowChange(table: shape, key: shape.key(of: row), kind: .insert(row))
+    }
+    let values = PostgresChanges.statements(for: rows)[0].values
+    #expect(values[position] == .texts(["a", "b", "c"]))
+    #expect(values[shape.key[0]] == .integers([1, 0, 2]))
   }
 
   // MARK: 3

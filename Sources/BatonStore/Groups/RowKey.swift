@@ -4,8 +4,9 @@ package import BatonModel
 ///
 /// A group of writes locks its rows in one order, so that two groups never wait for each other: the rows of
 /// coordinators, then identifiers, requests, patterns, namespaces, keys of limits, hosts, identities, credentials and
-/// the audit log, each by their numbers. A verb names each key where it first reads or writes such a row
-/// (`Verbs.need`). If the group has not loaded it, the group begins again with it.
+/// the audit log, each by their numbers. In PostgreSQL the audit log is locked later, when the group stores
+/// (`PostgresAudit`). A verb names each key where it first reads or writes such a row (`Verbs.need`). If the group has
+/// not loaded it, the group begins again with it.
 enum RowKey: Hashable {
   /// The rows of all coordinators: no other coordinator writes anything at the same time. For rare writes that concern
   /// the whole store.

@@ -3,6 +3,14 @@ internal import Synchronization
 
 /// The statements that store what a group has changed: one for all rows of a table that change alike.
 enum PostgresChanges {
+  /// The statements of a group, of which those for the audit log come last.
+  static func statements(ofGroup changes: [RowChange]) -> [PostgresStatement] {
+    let audit = changes.filter(PostgresAudit.isChanged)
+    if audit.isEmpty { return statements(for: changes) }
+    return statements(for: changes.filter { !PostgresAudit.isChanged(by: $0) }) + PostgresAudit.statements(for: audit)
+  }
+
+  /// The statements that store the rows as they are.
   /// - Parameter changes: in an order in which they can be stored one by one. Rows of one statement are of one rank, so
   ///   none of them leaves a unique index that another one enters.
   static func statements(for changes: [RowChange]) -> [PostgresStatement] {
@@ -59,7 +67,7 @@ enum PostgresChanges {
     private func values(of changes: [RowChange]) -> [PostgresValue] {
       switch kind {
       case .insert:
-        let rows = changes.compactMap { if case .insert(let row) = $0.kind { row } else { nil } }
+        let rows = table.inOrder(changes.compactMap { if case .insert(let row) = $0.kind { row } else { nil } })
         return table.columns.indices.map { column in table.array(column, rows.lazy.map { $0[column] }) }
       case .update(let columns):
         let key = table.key.enumerated().map { position, column in
@@ -126,7 +134,20 @@ extension ColumnType {
 }
 
 extension TableShape {
-  fileprivate func array(_ column: Int, _ cells: some Sequence<Cell>) -> PostgresValue {
+  /// New rows in the order of the texts that have to be unique. Two groups that insert the same texts wait for each
+  /// other at the first of them, and never crosswise.
+  fileprivate func inOrder(_ rows: [[Cell]]) -> [[Cell]] {
+    let name: String? =
+      switch self.name {
+      case "identifier", "pattern": "name"
+      case "submission": "key"
+      default: nil
+      }
+    guard let column = columns.firstIndex(where: { $0 == name }) else { return rows }
+    return rows.sorted { $0[column].string < $1[column].string }
+  }
+
+  func array(_ column: Int, _ cells: some Sequence<Cell>) -> PostgresValue {
     switch types[column] {
     case .integer: .integers(cells.map { if case .integer(let value) = $0 { value } else { nil } })
     case .text: .texts(cells.map { if case .text(let value) = $0 { value } else { nil } })
