@@ -1,5 +1,6 @@
 import BatonModel
 import BatonPostgres
+import Foundation
 import Synchronization
 import Testing
 
@@ -52,6 +53,78 @@ import Testing
     try beside.run("UPDATE request SET identifier = 901; UPDATE identifier SET id = 901")
     let ended = try await store.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: someTime)
     #expect(ended[0].wasLive)
+    try await store.close()
+  }
+
+  /// However many flows go on with one group, the group loads what waits for their members at once, and so do those
+  /// that start the members.
+  @Test(arguments: [2, 20], [false, true])
+  func aGroupOfFlowsNeedsAsManyExchangesAsTwoFlows(count: Int, isOneCall: Bool) async throws {
+    let exchanges = Exchanges()
+    let store = try TestDatabase.open(try TestDatabase.make(), trial: exchanges.trial)
+    let other = try await store.prepare()
+    let first = Definition(pattern: try #require(IdentifierPattern("first.*")), kind: .processing)
+    var second = Definition(pattern: try #require(IdentifierPattern("second.*")), kind: .processing)
+    second.after = [Dependency(try #require(JobReference("first.${wildcard}")))]
+    let definitions = try await store.apply([first, second], seeds: [someTrace, someTrace], at: someTime).map(\.id)
+    for number in 1...count {
+      let offers = zip(["first", "second"], definitions).map { name, definition in
+        let identifier = JobIdentifier(trusted: "\(name).\(number)")
+        return SubmissionOffer(
+          submission: Submission(id: "\(name)-\(number)", identifier: identifier, trace: someTrace),
+          definition: definition)
+      }
+      _ = try await store.submitFlow(offers, at: someTime)
+    }
+    func start(_ definition: DefinitionID) async throws -> [LaunchKey] {
+      let claim = Claim(
+        requirementClass: RequirementClass(definition: definition, priority: .background), lease: someLease,
+        places: Array(repeating: Claim.Place(gpus: [], spanID: someSpan), count: count))
+      return try await store.claim([claim], at: someTime)[0].assignments.map(\.launch)
+    }
+    let launches = try await start(definitions[0])
+    #expect(launches.count == count)
+    let end = { @Sendable (launches: [LaunchKey]) in
+      let ended = try await store.end(
+        launches.map { Ending(launch: $0, outcome: .finished) }, from: someWorker, at: someTime)
+      #expect(ended.allSatisfy { $0.flow.released.count == 1 })
+    }
+    if isOneCall {
+      try await exchanges.expect(7, "the ends of the first members") { try await end(launches) }
+    } else {
+      // A group of as many calls gathers while another group is held.
+      let ends = Mutex<[Task<Void, any Error>]>([])
+      store.server.holdNext {
+        ends.withLock { $0 = launches.map { launch in Task { try await end([launch]) } } }
+        while store.writeStatistics.waiting < count { sched_yield() }
+      }
+      try await exchanges.expect(2 + 7, "a submission, and the ends of the first members") {
+        try await store.submit("com.held", to: other)
+        for task in ends.withLock({ $0 }) { try await task.value }
+      }
+    }
+    let next = try await exchanges.expect(6, "the starts of the second ones") { try await start(definitions[1]) }
+    #expect(next.count == count)
+    try await store.close()
+  }
+
+  @Test(arguments: [2, 20])
+  func submissionsThatReplaceOthersNeedAsManyExchangesAsTwo(count: Int) async throws {
+    let exchanges = Exchanges()
+    let store = try TestDatabase.open(try TestDatabase.make(), trial: exchanges.trial)
+    let definition = try await store.prepare()
+    let submit = { (round: Int) in
+      let offers = (1...count).map { number in
+        let identifier = JobIdentifier(trusted: "com.\(number)")
+        let id = "\(round)-\(number)"
+        return SubmissionOffer(
+          submission: Submission(id: id, identifier: identifier, trace: someTrace), definition: definition)
+      }
+      return try await store.submit(offers, at: someTime)
+    }
+    _ = try await submit(1)
+    let answers = try await exchanges.expect(5, "the second submissions") { try await submit(2) }
+    #expect(answers.allSatisfy(isReplaced))
     try await store.close()
   }
 

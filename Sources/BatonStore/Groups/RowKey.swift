@@ -146,7 +146,7 @@ struct HeldRows {
   private var drawn: [NumberedTable: [Int64]] = [:]
   /// The names of the keys of limits that the group has locked.
   var limits: Set<ByteText> = []
-  /// What a verb needed and did not have; empty if it had everything.
+  /// What the verbs needed and did not have; empty if they had everything.
   var missing: [RowKey] = []
 
   mutating func draw(_ table: NumberedTable) throws -> Int64 {
@@ -191,7 +191,10 @@ struct HeldRows {
 }
 
 /// Thrown by a verb that needs rows which its group has not loaded.
-struct MissingRows: Error {}
+struct MissingRows: Error {
+  /// Whether each part of the verb's work was either done or not begun, so that others may go on after it.
+  var leavesNothingHalf = false
+}
 
 extension Verbs {
   /// Says that the verb is about to read or write the rows of `key`. Nothing happens on a connection that has the whole
@@ -200,7 +203,7 @@ extension Verbs {
     guard held != nil else { return }
     let key = key()
     if held?.holds(key) == true { return }
-    held?.missing = [key]
+    held?.missing.append(key)
     throw MissingRows()
   }
 
@@ -210,8 +213,28 @@ extension Verbs {
     guard let held else { return }
     let missing = keys().filter { !held.holds($0) }
     if missing.isEmpty { return }
-    self.held?.missing = missing
+    self.held?.missing += missing
     throw MissingRows()
+  }
+
+  /// Runs `body` for each element. In a group that has not loaded what some elements need, `body` runs for the others
+  /// nevertheless, so that the group learns at once what all of them need, and begins again. Therefore `body` should
+  /// name what it needs before it changes a row.
+  func each<Element, Answer>(_ elements: [Element], _ body: (Element) throws -> Answer) throws -> [Answer] {
+    guard let known = held?.missing.count else { return try elements.map(body) }
+    let answers = try elements.compactMap { element in try unlessRowsAreMissing { try body(element) } }
+    if held?.missing.count != known { throw MissingRows(leavesNothingHalf: true) }
+    return answers
+  }
+
+  /// - Returns: `nil` if `body` needs rows that are not loaded, and has left nothing half done.
+  func unlessRowsAreMissing<Answer>(_ body: () throws -> Answer) throws -> Answer? {
+    let before = writes
+    do {
+      return try body()
+    } catch let missing as MissingRows where missing.leavesNothingHalf || writes == before {
+      return nil
+    }
   }
 
   /// Whether the rows of `key` may be changed. Rows that were loaded with others may not, unless they are locked too.
@@ -222,7 +245,7 @@ extension Verbs {
     guard let held else { return }
     let loaded = held.ready[wanted]
     if found >= count || loaded?.isAll == true { return }
-    self.held?.missing = [.ready(wanted, (loaded?.count ?? 0) * 2 + count)]
+    self.held?.missing += [.ready(wanted, (loaded?.count ?? 0) * 2 + count)]
     throw MissingRows()
   }
 }

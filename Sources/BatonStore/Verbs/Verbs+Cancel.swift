@@ -122,7 +122,9 @@ extension Verbs {
       requests.filter { $0.state == .ready }.flatMap {
         try knownDefinition($0.definition).definition.limitKeys(of: $0.identifier)
       })
-    return try requests.filter { holds(.identifierOf(RequestID($0.id))) }.flatMap { found in
+    let requests = requests.filter { holds(.identifierOf(RequestID($0.id))) }
+    try need(requests.filter(\.isAwaited).flatMap { [.dependencies(RequestID($0.id)), .dependents(RequestID($0.id))] })
+    return try requests.flatMap { found in
       // The end of one request may have cancelled or released another one of these, by their flow.
       guard let request = try unfinished(found.id) else { return [Cancellation]() }
       if request.isSpread { return try cancelShards(of: request, by: order.principal, at: now) }

@@ -16,7 +16,7 @@ extension Verbs {
     _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
   ) throws -> [CheckpointAnswer] {
     let host = try holder(process)
-    return try checkpoints.map { try checkpoint($0, on: host) }
+    return try each(checkpoints) { try checkpoint($0, on: host) }
   }
 
   /// Checks the launch number and the order of batches in the transaction that writes (promises P2 and P3).

@@ -95,6 +95,11 @@ struct Candidate {
   /// Whether the request was submitted in a flow.
   var isInFlow = false
 
+  /// What the start of its next launch reads besides the request.
+  var keysOfStart: [RowKey] {
+    (isInFlow ? [.inputs(head ?? request)] : []) + (hasTransfers ? [.transfers(request)] : [])
+  }
+
   /// Whether the request's date has not come: the wall clock was set back after the request became ready.
   func isEarly(at now: Moment) -> Bool {
     launches == 0 && head == nil && earliest.isDated && !earliest.hasCome(at: now)
@@ -103,7 +108,7 @@ struct Candidate {
 
 extension Verbs {
   package func claim(_ claims: [Claim], at now: Moment) throws -> [ClaimAnswer] {
-    try claims.map { one in
+    try each(claims) { one in
       var answer = try claim(one, at: now)
       if answer.hasMore { answer.first = try firstReady(of: one.requirementClass) }
       return answer
@@ -135,7 +140,9 @@ extension Verbs {
     var answer = ClaimAnswer(assignments: [], hasMore: false)
     let (ready, transferRoom, isCutShort) = try ready(for: claim, on: host, room: room, &answer, at: now)
     let waits = WaitTexts(claim.history)
-    answer.assignments = try zip(ready, claim.places).prefix(room).map { candidate, place in
+    let starting = zip(ready, claim.places).prefix(room)
+    try need(starting.flatMap { $0.0.keysOfStart })
+    answer.assignments = try starting.map { candidate, place in
       try start(candidate, on: host, claim.lease.incarnation, place, waits: waits, at: now)
     }
     for assignment in answer.assignments {
@@ -192,6 +199,7 @@ extension Verbs {
       }
       let unplaced = hasTransfers ? found.filter { !$0.hasTransfers }.prefix(share) : []
       if unplaced.isEmpty { return (found, room, false) }
+      try need(unplaced.map { .transfers($0.request) })
       for one in unplaced { answer.nextDue.join(try placeTransfers(of: one, definition, on: host, at: now)) }
       (share, room, answer.hasPlaced) = (share - unplaced.count, room - unplaced.count, true)
     }

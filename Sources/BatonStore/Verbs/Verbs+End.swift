@@ -47,8 +47,9 @@ extension Verbs {
     _ endings: [Ending], after checkpoints: [Checkpoint] = [], from process: WorkerProcess, at now: Moment
   ) throws -> [EndingAnswer] {
     let host = try holder(process)
-    let saved = try checkpoints.map { ($0.launch, try checkpoint($0, on: host)) }
-    return try endings.map { ending in
+    try needOthers(than: endings)
+    let saved = try each(checkpoints) { ($0.launch, try checkpoint($0, on: host)) }
+    return try each(endings) { ending in
       var ending = ending
       let checkpoint = saved.first { $0.0 == ending.launch }?.1
       if case .refused(let text)? = checkpoint, ending.outcome == .finished { ending.outcome = .failed(text) }

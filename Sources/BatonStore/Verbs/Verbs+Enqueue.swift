@@ -65,6 +65,7 @@ extension Verbs {
   private func replace(
     _ waiting: IdentifierRow.Waiting, of identifier: Int64, by new: NewRequest, _ readiness: Readiness, at now: Moment
   ) throws -> SubmissionReceipt {
+    try need([.payload(RequestID(waiting.id)), .history(RequestID(waiting.id))])
     let readiness = try replaceTransfers(of: waiting, by: new, readiness, at: now)
     try forgetPause(of: waiting)
     if new.poke == nil { try dropWaits(of: waiting) }
@@ -75,10 +76,8 @@ extension Verbs {
       new.waits(over: waiting))
     if let place = new.place { try noteWaits(place, of: waiting.id) }
     if let payload = new.payload {
-      try need(.payload(RequestID(waiting.id)))
       try prepare(.setPayload).run(waiting.id, payload)
     } else {
-      try need(.payload(RequestID(waiting.id)))
       try prepare(.clearPayload).run(waiting.id)
     }
     let old = try knownDefinition(waiting.definition)

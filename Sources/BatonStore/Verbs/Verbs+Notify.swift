@@ -164,6 +164,7 @@ extension Verbs {
   /// Tells of requests that have not started in time, unless they have started meanwhile.
   func tellLate(_ requests: [RequestID], at now: Moment) throws {
     try demandStewardship()
+    try need(requests.flatMap { [.identifierOf($0), .request($0)] })
     for id in requests {
       guard let request = try launched(id), request.launches == 0, request.state.isPending else { continue }
       let row = try prepare(.lateRequest).first(id.rawValue) { row in

@@ -81,14 +81,13 @@ extension Verbs {
 
   func keep(_ old: OldNotifications, at now: Moment) throws -> NotificationUpkeep {
     try demandStewardship()
+    try need((old.failing.map(\.key) + old.dropped).map { .notifications($0.subject) })
     for one in old.failing {
-      try need(.notifications(one.key.subject))
       let (key, receiver) = (one.key, one.key.receiver.rawValue)
       try prepare(.failNotification).run(key.subject, key.position, receiver, now.steady, one.error.boundedError, 0)
       try prepare(.moveLaterNotifications).run(key.subject, key.position, receiver, now.steady)
     }
     for key in old.dropped {
-      try need(.notifications(key.subject))
       try prepare(.dropNotification).run(key.subject, key.position, key.receiver.rawValue)
     }
     var upkeep = NotificationUpkeep()

@@ -86,6 +86,7 @@ extension Verbs {
   /// - Parameter found: ready requests and shards, in the order in which they would start.
   /// - Returns: whether there were any.
   func parkBeyondLanes(_ found: [Candidate], _ due: inout NextDue, at now: Moment) throws -> Bool {
+    try need(found.filter { $0.shard != nil }.map { .spread($0.head ?? $0.request) })
     var rows: [RequestID: SpreadRow] = [:]
     var isChanged = false
     for candidate in found where candidate.shard != nil {

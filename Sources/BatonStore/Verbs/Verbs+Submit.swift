@@ -89,7 +89,7 @@ extension Verbs {
           try frozen($0.definition)?.definition.limitKeys(of: $0.submission.identifier) ?? []
         })
     }
-    return try offers.map { try submit($0, at: now) }
+    return try each(offers) { try submit($0, at: now) }
   }
 
   /// Answers one submission. The order of the checks matters: a known id is answered before anything else.

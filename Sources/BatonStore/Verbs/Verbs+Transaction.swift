@@ -26,6 +26,7 @@ extension Verbs {
         current = index
         try verbs.runUnharmed(operation)
       }
+      if verbs.held?.missing.isEmpty == false { throw MissingRows() }
     } thrown: { _ in
       .disturbed(current)
     }
@@ -109,11 +110,12 @@ extension Verbs {
   }
 
   /// Runs an operation. If it throws a `StoreError` before its first statement that changes rows, the error becomes its
-  /// answer; every other error is thrown.
+  /// answer. If it needs rows that are not loaded, the group will begin again; the operations after it run nevertheless,
+  /// as in `each`. Every other error is thrown.
   private func runUnharmed(_ operation: any Operation) throws {
     let before = writes
     do {
-      try operation.run(self)
+      _ = try unlessRowsAreMissing { try operation.run(self) }
     } catch let error as StoreError where writes == before {
       operation.fail(error)
     }

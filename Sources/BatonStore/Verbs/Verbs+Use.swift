@@ -3,8 +3,8 @@ package import BatonModel
 /// When a person used a definition last (contract, row 25).
 extension Verbs {
   package func noteUses(_ uses: [IdentifierPattern: Timestamp]) throws {
+    try need(uses.keys.map { .patternNamed($0) })
     for (pattern, usedAt) in uses.sorted(by: { $0.key < $1.key }) {
-      try need(.patternNamed(pattern))
       try prepare(.noteUse).run(usedAt, pattern.rawValue)
     }
   }
