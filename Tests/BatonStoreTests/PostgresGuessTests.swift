@@ -90,7 +90,7 @@ import Testing
       #expect(ended.allSatisfy { $0.flow.released.count == 1 })
     }
     if isOneCall {
-      try await exchanges.expect(7, "the ends of the first members") { try await end(launches) }
+      try await exchanges.expect(8, "the ends of the first members") { try await end(launches) }
     } else {
       // A group of as many calls gathers while another group is held.
       let ends = Mutex<[Task<Void, any Error>]>([])
@@ -98,7 +98,7 @@ import Testing
         ends.withLock { $0 = launches.map { launch in Task { try await end([launch]) } } }
         while store.writeStatistics.waiting < count { sched_yield() }
       }
-      try await exchanges.expect(2 + 7, "a submission, and the ends of the first members") {
+      try await exchanges.expect(2 + 8, "a submission, and the ends of the first members") {
         try await store.submit("com.held", to: other)
         for task in ends.withLock({ $0 }) { try await task.value }
       }
@@ -125,6 +125,34 @@ import Testing
     _ = try await submit(1)
     let answers = try await exchanges.expect(5, "the second submissions") { try await submit(2) }
     #expect(answers.allSatisfy(isReplaced))
+    try await store.close()
+  }
+
+  /// The last member of the flow waits for all others.
+  @Test(arguments: [2, 20])
+  func theEndOfAFlowNeedsAsManyExchangesAsThatOfThree(count: Int) async throws {
+    let exchanges = Exchanges()
+    let store = try TestDatabase.open(try TestDatabase.make(), trial: exchanges.trial)
+    let part = try await store.prepare()
+    var report = Definition(pattern: try #require(IdentifierPattern("report")), kind: .processing)
+    let names = (1...count).map { "com.\($0)" }
+    report.after = try names.map { Dependency(try #require(JobReference($0))) }
+    let last = try await store.apply([report], seeds: [someTrace], at: someTime)[0].id
+    let offers = (names + ["report"]).map { name in
+      SubmissionOffer(
+        submission: Submission(id: name, identifier: JobIdentifier(trusted: name), trace: someTrace),
+        definition: name == "report" ? last : part)
+    }
+    let answers = try await store.submitFlow(offers, at: someTime)
+    guard case .accepted(let receipt, _, _, _)? = answers.first else {
+      Issue.record("\(answers)")
+      return
+    }
+    let flow = try #require(receipt.flow)
+    let cancelled = try await exchanges.expect(7, "the end of the flow") {
+      try await store.cancel(.flow(flow), by: "a person", at: someTime)
+    }
+    #expect(cancelled.count == count + 1)
     try await store.close()
   }
 

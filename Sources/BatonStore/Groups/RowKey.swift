@@ -191,10 +191,7 @@ struct HeldRows {
 }
 
 /// Thrown by a verb that needs rows which its group has not loaded.
-struct MissingRows: Error {
-  /// Whether each part of the verb's work was either done or not begun, so that others may go on after it.
-  var leavesNothingHalf = false
-}
+struct MissingRows: Error {}
 
 extension Verbs {
   /// Says that the verb is about to read or write the rows of `key`. Nothing happens on a connection that has the whole
@@ -218,23 +215,12 @@ extension Verbs {
   }
 
   /// Runs `body` for each element. In a group that has not loaded what some elements need, `body` runs for the others
-  /// nevertheless, so that the group learns at once what all of them need, and begins again. Therefore `body` should
-  /// name what it needs before it changes a row.
+  /// nevertheless, so that the group learns at once what all of them need, and begins again.
   func each<Element, Answer>(_ elements: [Element], _ body: (Element) throws -> Answer) throws -> [Answer] {
     guard let known = held?.missing.count else { return try elements.map(body) }
     let answers = try elements.compactMap { element in try unlessRowsAreMissing { try body(element) } }
-    if held?.missing.count != known { throw MissingRows(leavesNothingHalf: true) }
+    if held?.missing.count != known { throw MissingRows() }
     return answers
-  }
-
-  /// - Returns: `nil` if `body` needs rows that are not loaded, and has left nothing half done.
-  func unlessRowsAreMissing<Answer>(_ body: () throws -> Answer) throws -> Answer? {
-    let before = writes
-    do {
-      return try body()
-    } catch let missing as MissingRows where missing.leavesNothingHalf || writes == before {
-      return nil
-    }
   }
 
   /// Whether the rows of `key` may be changed. Rows that were loaded with others may not, unless they are locked too.

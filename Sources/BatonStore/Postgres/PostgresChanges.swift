@@ -144,7 +144,7 @@ extension TableShape {
       default: nil
       }
     guard let column = columns.firstIndex(where: { $0 == name }) else { return rows }
-    return rows.sorted { $0[column].string < $1[column].string }
+    return rows.sorted { $0[column].string.utf8.lexicographicallyPrecedes($1[column].string.utf8) }
   }
 
   func array(_ column: Int, _ cells: some Sequence<Cell>) -> PostgresValue {

@@ -122,15 +122,13 @@ extension Verbs {
       requests.filter { $0.state == .ready }.flatMap {
         try knownDefinition($0.definition).definition.limitKeys(of: $0.identifier)
       })
-    let requests = requests.filter { holds(.identifierOf(RequestID($0.id))) }
-    try need(requests.filter(\.isAwaited).flatMap { [.dependencies(RequestID($0.id)), .dependents(RequestID($0.id))] })
-    return try requests.flatMap { found in
+    return try each(requests.filter { holds(.identifierOf(RequestID($0.id))) }) { found in
       // The end of one request may have cancelled or released another one of these, by their flow.
       guard let request = try unfinished(found.id) else { return [Cancellation]() }
       if request.isSpread { return try cancelShards(of: request, by: order.principal, at: now) }
       if request.state == .running { return [try stop(request, by: order.principal, at: now)] }
       return try cancelPending(request, order, at: now)
-    }
+    }.flatMap(\.self)
   }
 
   private func cancelPending(_ request: Unfinished, _ order: CancelOrder, at now: Moment) throws -> [Cancellation] {

@@ -47,7 +47,6 @@ extension Verbs {
     _ endings: [Ending], after checkpoints: [Checkpoint] = [], from process: WorkerProcess, at now: Moment
   ) throws -> [EndingAnswer] {
     let host = try holder(process)
-    try needOthers(than: endings)
     let saved = try each(checkpoints) { ($0.launch, try checkpoint($0, on: host)) }
     return try each(endings) { ending in
       var ending = ending

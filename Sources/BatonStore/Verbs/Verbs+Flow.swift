@@ -131,21 +131,6 @@ extension Verbs {
 // MARK: Ends
 
 extension Verbs {
-  /// Loads what ends and goes on with the requests of the endings, all at once: the requests that wait for them, and
-  /// the other shards of those that were divided.
-  func needOthers(than endings: [Ending]) throws {
-    guard held != nil else { return }
-    let requests = endings.map(\.launch.request)
-    try need(requests.map { .identifierOf($0) })
-    let keys = try requests.flatMap { request in
-      try prepare(.othersOf).first(request.rawValue) { row -> [RowKey] in
-        (row.bool(0) ? [.dependencies(request), .dependents(request)] : [])
-          + (row.optionalInt64(1).map { [.shards(RequestID($0))] } ?? [])
-      } ?? []
-    }
-    try need(keys)
-  }
-
   /// Tells the requests that wait for a request that it has ended. Those that wait for no other one any more can start;
   /// those for which it has ended otherwise than they ask are cancelled, and so on.
   /// - Parameter isAwaited: whether any request waits for it, by its row.
@@ -353,8 +338,6 @@ extension Query {
     WHERE r.flow = ? AND d.state = 0
     """)
   static let dropDependencies = Query("DELETE FROM dependency WHERE request = ?")
-  static let othersOf = Query(
-    "SELECT is_awaited, CASE WHEN first_unit IS NOT NULL THEN coalesce(head, id) END FROM request WHERE id = ?")
   static let noteAwaited = Query("UPDATE request SET is_awaited = 1 WHERE id = ?")
   static let openWaits = Query(
     "SELECT request, ending FROM dependency WHERE awaited = ? AND state = 0 ORDER BY request")

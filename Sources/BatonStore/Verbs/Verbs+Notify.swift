@@ -164,16 +164,15 @@ extension Verbs {
   /// Tells of requests that have not started in time, unless they have started meanwhile.
   func tellLate(_ requests: [RequestID], at now: Moment) throws {
     try demandStewardship()
-    try need(requests.flatMap { [.identifierOf($0), .request($0)] })
-    for id in requests {
-      guard let request = try launched(id), request.launches == 0, request.state.isPending else { continue }
+    _ = try each(requests) { id in
+      guard let request = try launched(id), request.launches == 0, request.state.isPending else { return }
       let row = try prepare(.lateRequest).first(id.rawValue) { row in
         (
           tellAt: row.optionalTime(0), earliest: Earliest(at: row.time(1), isDated: row.bool(2)),
           wait: Self.wait(row)
         )
       }
-      guard let row, let tellAt = row.tellAt, tellAt <= now.steady else { continue }
+      guard let row, let tellAt = row.tellAt, tellAt <= now.steady else { return }
       try tellLate(request, row.earliest, tellAt, row.wait, at: now)
     }
   }

@@ -121,6 +121,21 @@ extension Verbs {
     }
   }
 
+  /// - Returns: `nil` if `body` needs rows that are not loaded. The group will begin again, so it does not matter that
+  ///   everything is gone which it has changed: what runs after `body` finds the rows as they were loaded.
+  func unlessRowsAreMissing<Answer>(_ body: () throws -> Answer) throws -> Answer? {
+    let before = writes
+    do {
+      return try body()
+    } catch is MissingRows {
+      if writes != before {
+        rollBack()
+        try prepare(.begin).run()
+      }
+      return nil
+    }
+  }
+
   /// Rolls back the transaction, if SQLite has not done so by itself, as it does when the disk is full. Then forgets
   /// what the transaction counted.
   private func rollBack() {
