@@ -128,6 +128,37 @@ import Testing
     try await store.close()
   }
 
+  /// The claim starts the first member before it is stored.
+  @Test func aMemberOfAFlowStartsInTheGroupThatSubmitsIt() async throws {
+    let exchanges = Exchanges()
+    let store = try TestDatabase.open(try TestDatabase.make(), trial: exchanges.trial)
+    let first = try await store.prepare()
+    var definition = Definition(pattern: try #require(IdentifierPattern("report")), kind: .processing)
+    definition.after = [Dependency(try #require(JobReference("com.a")))]
+    let held = Definition(pattern: try #require(IdentifierPattern("held")), kind: .processing)
+    let applied = try await store.apply([definition, held], seeds: [someTrace, someTrace], at: someTime).map(\.id)
+    let second = applied[0]
+    let offers = [("com.a", first), ("report", second)].map { name, definition in
+      SubmissionOffer(
+        submission: Submission(id: name, identifier: JobIdentifier(trusted: name), trace: someTrace),
+        definition: definition)
+    }
+    let flow = Mutex<Task<[SubmissionAnswer], any Error>?>(nil)
+    let launch = Mutex<Task<LaunchKey, any Error>?>(nil)
+    store.server.holdNext {
+      flow.withLock { $0 = Task { try await store.submitFlow(offers, at: someTime) } }
+      while store.writeStatistics.waiting < 1 { sched_yield() }
+      launch.withLock { $0 = Task { try await store.start(first) } }
+      while store.writeStatistics.waiting < 2 { sched_yield() }
+    }
+    try await exchanges.expect(2 + 4, "the group that is held, and the next one") {
+      try await store.submit("held", to: applied[1])
+      _ = try await flow.withLock { $0 }?.value
+      #expect(try await launch.withLock { $0 }?.value.number == 1)
+    }
+    try await store.close()
+  }
+
   /// The last member of the flow waits for all others.
   @Test(arguments: [2, 20])
   func theEndOfAFlowNeedsAsManyExchangesAsThatOfThree(count: Int) async throws {

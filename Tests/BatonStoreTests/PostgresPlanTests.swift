@@ -36,8 +36,8 @@ import Testing
     _ = try await fleet.close()
   }
 
-  /// The lists below a wildcard of many identifiers, which a small store has none of. All requests of `growth` match, so
-  /// a list finds its 20 requests soon.
+  /// The lists below a wildcard of many identifiers, of which a small store has none. All requests of `growth` match,
+  /// so a list finds its 20 requests soon.
   private static let listsBelowAWildcard: [PostgresStatement] = [
     (ListSource.every, ListOrder.submittedFirst), (.every, .submittedLast), (.scheduled, .submittedFirst),
     (.scheduled, .submittedLast), (.ready, .submittedFirst), (.ready, .submittedLast), (.failed, .submittedFirst),

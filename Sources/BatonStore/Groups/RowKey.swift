@@ -147,7 +147,7 @@ struct HeldRows {
   /// The names of the keys of limits that the group has locked.
   var limits: Set<ByteText> = []
   /// What the verbs needed and did not have; empty if they had everything.
-  var missing: [RowKey] = []
+  var missing: Set<RowKey> = []
 
   mutating func draw(_ table: NumberedTable) throws -> Int64 {
     let number = try numbers.draw(table)
@@ -167,13 +167,14 @@ struct HeldRows {
     switch key {
     case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
       .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id),
-      .dependencies(let id), .dependents(let id), .result(let id):
+      .dependencies(let id), .dependents(let id), .result(let id), .inputs(let id):
       return ownRequests.contains(id)
     case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .spread(let id):
       return keys.contains(.shards(id)) || keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .output(let launch): return ownRequests.contains(launch.request)
-    case .hostRow(let id), .conditions(let id, _): return ownHosts.contains(id)
+    case .hostRow(let id), .conditions(let id, _), .launchesOn(let id), .transfersOn(let id), .openTransfersOn(let id):
+      return ownHosts.contains(id)
     case .pattern(let id): return keys.contains(.lockedPattern(id)) || keys.contains(.allDefinitions)
     case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
@@ -181,10 +182,9 @@ struct HeldRows {
     case .limits(let names): return limits.isSuperset(of: names)
     case .lockedNamespace: return keys.contains(.everything) && keys.contains(.namespaces)
     case .everything, .tenures, .allRunning, .flow, .identifier,
-      .ready, .due, .launchesOn, .transfersOn, .openTransfersOn,
-      .unfinished, .unfinishedOf,
+      .ready, .due, .unfinished, .unfinishedOf,
       .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
-      .credentials, .audit, .oldAudit, .notifications, .idleLimits, .waiting, .inputs:
+      .credentials, .audit, .oldAudit, .notifications, .idleLimits, .waiting:
       return false
     }
   }
@@ -200,7 +200,7 @@ extension Verbs {
     guard held != nil else { return }
     let key = key()
     if held?.holds(key) == true { return }
-    held?.missing.append(key)
+    held?.missing.insert(key)
     throw MissingRows()
   }
 
@@ -210,16 +210,16 @@ extension Verbs {
     guard let held else { return }
     let missing = keys().filter { !held.holds($0) }
     if missing.isEmpty { return }
-    self.held?.missing += missing
+    self.held?.missing.formUnion(missing)
     throw MissingRows()
   }
 
   /// Runs `body` for each element. In a group that has not loaded what some elements need, `body` runs for the others
   /// nevertheless, so that the group learns at once what all of them need, and begins again.
   func each<Element, Answer>(_ elements: [Element], _ body: (Element) throws -> Answer) throws -> [Answer] {
-    guard let known = held?.missing.count else { return try elements.map(body) }
+    if held == nil { return try elements.map(body) }
     let answers = try elements.compactMap { element in try unlessRowsAreMissing { try body(element) } }
-    if held?.missing.count != known { throw MissingRows() }
+    if answers.count < elements.count { throw MissingRows() }
     return answers
   }
 
@@ -231,7 +231,13 @@ extension Verbs {
     guard let held else { return }
     let loaded = held.ready[wanted]
     if found >= count || loaded?.isAll == true { return }
-    self.held?.missing += [.ready(wanted, (loaded?.count ?? 0) * 2 + count)]
+    // The counts of several keys are added up, so only the largest one is asked for.
+    var count = (loaded?.count ?? 0) * 2 + count
+    for case .ready(wanted, let other) in held.missing {
+      count = max(count, other)
+      self.held?.missing.remove(.ready(wanted, other))
+    }
+    self.held?.missing.insert(.ready(wanted, count))
     throw MissingRows()
   }
 }

@@ -67,6 +67,7 @@ extension Verbs {
       return EndingAnswer(ending.launch, request, wasLive: false)
     }
     let definition = try knownDefinition(request.requirementClass.definition)
+    try needLimits(ofLoaded: .running, definition.definition)
     let ending = ending.judgedByResult
     let verdict = request.end(
       ending, retry: definition.definition.retry, losses: limits.losses, countsAsLoss: countsAsLoss,
@@ -75,7 +76,6 @@ extension Verbs {
     if ending.outcome == .lost, countsAsLoss { try tellLoss(of: request, definition.definition, at: now) }
     try charge(request, pattern: definition.pattern, at: now)
     try noteEnd(of: request, definition.definition, at: now)
-    try needLimits(ofLoaded: .running, definition.definition)
     let called = try noteKeys(of: request.identifier, end: definition.definition, at: now)
     if definition.definition.kind == .refresh { try noteResult(ending, of: request) }
     if case .skipsBatch = verdict {

@@ -221,9 +221,9 @@ extension Verbs {
       let last = remaining.filter { !awaited.contains($0) }
       // Waits have no circles, so there is always a member that no other one waits for.
       let step = last.isEmpty ? remaining : last
-      for request in step {
-        cancelled += try cancel(prepare(.unfinishedRequest).all(request, row: Self.unfinished), order, now)
-      }
+      cancelled += try each(step) { request in
+        try cancel(prepare(.unfinishedRequest).all(request, row: Self.unfinished), order, now)
+      }.flatMap(\.self)
       remaining.removeAll(where: Set(step).contains)
       waits.removeAll { step.contains($0.request) }
     }

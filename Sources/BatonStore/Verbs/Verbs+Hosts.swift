@@ -160,7 +160,7 @@ extension Verbs {
   private func endLaunches(on host: Int64, countsAsLoss: Bool, at now: Moment) throws -> [EndingAnswer] {
     try need(.launchesOn(host))
     let open = try prepare(.openOnHost).all(host) { LaunchKey(request: RequestID($0.int64(0)), number: $0.int(1)) }
-    return try open.map { launch in
+    return try each(open) { launch in
       try end(
         Ending(launch: launch, outcome: .lost, isGraceful: false), on: host, countsAsLoss: countsAsLoss, at: now)
     }

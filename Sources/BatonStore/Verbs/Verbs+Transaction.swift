@@ -110,8 +110,8 @@ extension Verbs {
   }
 
   /// Runs an operation. If it throws a `StoreError` before its first statement that changes rows, the error becomes its
-  /// answer. If it needs rows that are not loaded, the group will begin again; the operations after it run nevertheless,
-  /// as in `each`. Every other error is thrown.
+  /// answer. If it needs rows that are not loaded, the group will begin again, and the operations after it run
+  /// nevertheless, as in `each`. Every other error is thrown.
   private func runUnharmed(_ operation: any Operation) throws {
     let before = writes
     do {
@@ -129,7 +129,8 @@ extension Verbs {
       return try body()
     } catch is MissingRows {
       if writes != before {
-        rollBack()
+        endTransaction()
+        forgetRows()
         try prepare(.begin).run()
       }
       return nil
@@ -139,12 +140,16 @@ extension Verbs {
   /// Rolls back the transaction, if SQLite has not done so by itself, as it does when the disk is full. Then forgets
   /// what the transaction counted.
   private func rollBack() {
+    endTransaction()
+    forget()
+  }
+
+  private func endTransaction() {
     if sqlite3_get_autocommit(db.sqliteConnection) == 0 {
       do { try prepare(.rollback).run() } catch {
         preconditionFailure("a transaction could not be rolled back: \(error)")
       }
     }
-    forget()
   }
 }
 

@@ -112,10 +112,15 @@ package final class Verbs {
 
   /// Forgets everything that is kept in memory, because a transaction that changed it was rolled back.
   func forget() {
+    forgetRows()
+    cache.removeAll()
+  }
+
+  /// Forgets what was read and counted. The definitions in the cache, which readers share, are kept.
+  func forgetRows() {
     beginAnew()
     shares.removeAll()
     namespacesOfPatterns.removeAll()
-    cache.removeAll()
   }
 
   /// Draws the number of the row that is about to be inserted. A number of a request is given only once, even if the
