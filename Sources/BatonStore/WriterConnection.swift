@@ -169,10 +169,8 @@ final class WriterConnection: @unchecked Sendable {
     self.workingSet = workingSet
     // What a busy coordinator writes most is counted for namespaces too.
     var keys = known.isEmpty || limits.namespaces.isEmpty ? known : known + [.namespaces]
-    var (conflicts, attempts) = (0, 0)
+    var conflicts = 0
     while true {
-      attempts += 1
-      if attempts > Self.mostAttempts { throw RowConflict() }
       guard let (held, rows) = try server.load(keys, for: verbs.tenure?.epoch, by: group) else {
         sched_yield()
         continue
@@ -207,8 +205,6 @@ final class WriterConnection: @unchecked Sendable {
   /// How often one write runs again because another group has changed the same rows, and how often a group of several
   /// does. After that the group's writes run one by one, because one of them may be what cannot be stored.
   private static let (mostConflicts, conflictsOfGroup) = (100, 5)
-  /// How often a group begins again for any reason. Each attempt learns what is missing, so this is a bound for faults.
-  private static let mostAttempts = 1000
 
   /// Forgets what a group has counted and drawn, because nothing of it was stored.
   private func forgetGroup(of verbs: Verbs, _ tenure: Tenure?, _ used: HeldRows?) {

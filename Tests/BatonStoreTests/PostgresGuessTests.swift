@@ -159,6 +159,17 @@ import Testing
     try await store.close()
   }
 
+  /// The versions of a pattern that the group has inserted cannot be loaded.
+  @Test func aNewPatternThatIsAppliedTwiceAtOnceHasTheLastDefinition() async throws {
+    let store = try TestDatabase.open(try TestDatabase.make())
+    var definition = Definition(pattern: try #require(IdentifierPattern("com.*")), kind: .processing)
+    let first = definition
+    definition.maxRunning = 2
+    _ = try await store.apply([first, definition], seeds: [someTrace, someTrace], at: someTime)
+    #expect(try await store.definitions().map(\.definition.maxRunning) == [2])
+    try await store.close()
+  }
+
   /// The last member of the flow waits for all others.
   @Test(arguments: [2, 20])
   func theEndOfAFlowNeedsAsManyExchangesAsThatOfThree(count: Int) async throws {

@@ -137,9 +137,11 @@ struct HeldRows {
   var keys: Set<RowKey> = []
   /// For each class how many ready requests were asked for, and whether they are all that there are.
   var ready: [RequirementClass: (count: Int, isAll: Bool)] = [:]
-  /// The rows that the group itself has inserted. They need not be loaded.
+  /// The rows that the group itself has inserted. They need not be loaded, and what belongs to them cannot be: if the
+  /// group begins again, they get other numbers.
   var ownRequests: Set<RequestID> = []
   var ownHosts: Set<Int64> = []
+  var ownPatterns: Set<Int64> = []
   /// Draws the numbers of new rows.
   var numbers: any RowNumbers
   /// The numbers that the group has drawn, without gaps if no other group draws.
@@ -154,6 +156,7 @@ struct HeldRows {
     drawn[table, default: []].append(number)
     if table == .request { ownRequests.insert(RequestID(number)) }
     if table == .host { ownHosts.insert(number) }
+    if table == .pattern { ownPatterns.insert(number) }
     return number
   }
 
@@ -175,15 +178,18 @@ struct HeldRows {
     case .output(let launch): return ownRequests.contains(launch.request)
     case .hostRow(let id), .conditions(let id, _), .launchesOn(let id), .transfersOn(let id), .openTransfersOn(let id):
       return ownHosts.contains(id)
-    case .pattern(let id): return keys.contains(.lockedPattern(id)) || keys.contains(.allDefinitions)
-    case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
+    case .pattern(let id):
+      return ownPatterns.contains(id) || keys.contains(.lockedPattern(id)) || keys.contains(.allDefinitions)
+    case .lockedPattern(let id):
+      return ownPatterns.contains(id) || keys.contains(.everything) && keys.contains(.allDefinitions)
+    case .versions(let id), .exampleOf(let id): return ownPatterns.contains(id)
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
     case .namespaces: return keys.contains { if case .lockedNamespace = $0 { true } else { false } }
     case .limits(let names): return limits.isSuperset(of: names)
     case .lockedNamespace: return keys.contains(.everything) && keys.contains(.namespaces)
     case .everything, .tenures, .allRunning, .flow, .identifier,
       .ready, .due, .unfinished, .unfinishedOf,
-      .exampleOf, .allDefinitions, .versions, .host, .orphans, .submission, .oldestSubmissions, .identities,
+      .allDefinitions, .host, .orphans, .submission, .oldestSubmissions, .identities,
       .credentials, .audit, .oldAudit, .notifications, .idleLimits, .waiting:
       return false
     }

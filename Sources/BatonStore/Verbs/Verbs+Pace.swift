@@ -2,8 +2,8 @@ package import BatonModel
 
 extension Verbs {
   package func notePace(_ usualBatches: [IdentifierPattern: Duration]) throws {
+    try need(usualBatches.keys.map { .patternNamed($0) })
     for (pattern, usual) in usualBatches.sorted(by: { $0.key < $1.key }) {
-      try need(.patternNamed(pattern))
       try prepare(.notePace).run(max(0, usual.nanoseconds), pattern.rawValue)
     }
   }
