@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -73,9 +75,15 @@ static int close_others(posix_spawn_file_actions_t *actions, const int *numbers,
 #endif
 }
 
-static int spawn(
-    const char *program, char *const arguments[], char *const environment[], const char *directory,
-    const int *sources, const int *numbers, int count, int largest, int *pid) {
+// The parameters of `baton_spawn`, and its results.
+struct start {
+  const char *program, *directory;
+  char *const *arguments, *const *environment;
+  const int *numbers;
+  int sources[MOST], count, largest, niceness, pid, error;
+};
+
+static int spawn(struct start *start) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   int error = posix_spawn_file_actions_init(&actions);
@@ -83,32 +91,62 @@ static int spawn(
   error = posix_spawnattr_init(&attributes);
   if (error == 0) {
     error = set_attributes(&attributes);
-    if (error == 0) error = posix_spawn_file_actions_addchdir_np(&actions, directory);
-    for (int index = 0; index < count && error == 0; index++)
-      error = posix_spawn_file_actions_adddup2(&actions, sources[index], numbers[index]);
-    if (error == 0) error = close_others(&actions, numbers, count, largest);
-    if (error == 0) error = posix_spawn(pid, program, &actions, &attributes, arguments, environment);
+    if (error == 0) error = posix_spawn_file_actions_addchdir_np(&actions, start->directory);
+    for (int index = 0; index < start->count && error == 0; index++)
+      error = posix_spawn_file_actions_adddup2(&actions, start->sources[index], start->numbers[index]);
+    if (error == 0) error = close_others(&actions, start->numbers, start->count, start->largest);
+    if (error == 0)
+      error = posix_spawn(
+          &start->pid, start->program, &actions, &attributes, start->arguments, start->environment);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
 
+#if defined(__linux__)
+static void *spawn_nicely(void *argument) {
+  struct start *start = argument;
+  setpriority(PRIO_PROCESS, 0, start->niceness);
+  start->error = spawn(start);
+  return NULL;
+}
+#endif
+
+// Starts the process with the nice value. On Linux a nice value belongs to a thread, and a process gets that of the
+// thread that starts it (setpriority(2), sched(7)). This thread could not lower its own again, so another one does it.
+static int spawn_with_niceness(struct start *start) {
+#if defined(__linux__)
+  if (start->niceness != INT_MIN) {
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, spawn_nicely, start);
+    if (error != 0) return error;
+    pthread_join(thread, NULL);
+    return start->error;
+  }
+#endif
+  return spawn(start);
+}
+
 int baton_spawn(
     const char *program, char *const arguments[], char *const environment[], const char *directory,
-    const int *sources, const int *numbers, int count, int *pid) {
-  int moved[MOST], largest = 2, done = 0, error = 0;
+    const int *sources, const int *numbers, int count, int niceness, int *pid) {
   if (count > MOST) return EINVAL;
+  struct start start = {
+      .program = program, .directory = directory, .arguments = arguments, .environment = environment,
+      .numbers = numbers, .count = count, .largest = 2, .niceness = niceness};
   for (int index = 0; index < count; index++)
-    if (numbers[index] > largest) largest = numbers[index];
+    if (numbers[index] > start.largest) start.largest = numbers[index];
   // Above all numbers that the process gets, no descriptor is in the way of another one.
+  int done = 0, error = 0;
   for (; done < count && error == 0; done++) {
-    moved[done] = fcntl(sources[done], F_DUPFD_CLOEXEC, largest + 1);
-    if (moved[done] < 0) error = errno;
+    start.sources[done] = fcntl(sources[done], F_DUPFD_CLOEXEC, start.largest + 1);
+    if (start.sources[done] < 0) error = errno;
     if (error != 0) break;
   }
-  if (error == 0) error = spawn(program, arguments, environment, directory, moved, numbers, count, largest, pid);
-  for (int index = 0; index < done; index++) close(moved[index]);
+  if (error == 0) error = spawn_with_niceness(&start);
+  if (error == 0) *pid = start.pid;
+  for (int index = 0; index < done; index++) close(start.sources[index]);
   return error;
 }
 

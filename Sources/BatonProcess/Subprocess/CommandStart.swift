@@ -60,11 +60,13 @@ struct CommandStart: Sendable {
     let pid = try ChildTable.start { () throws(SystemError) -> Int32? in
       guard let fence = launch.fence else {
         return try SystemCall.spawn(
-          launch.executable, launch.arguments, launch.environment, in: launch.directory, descriptors)
+          launch.executable, launch.arguments, launch.environment, in: launch.directory, descriptors,
+          niceness: launch.limit?.effectiveNiceness)
       }
       do throws(SystemError) {
         return try SystemCall.spawn(
-          fence.helper, [Fence.helperName] + words, launch.environment, in: launch.directory, descriptors + [report])
+          fence.helper, [Fence.helperName] + words, launch.environment, in: launch.directory, descriptors + [report],
+          niceness: launch.limit?.effectiveNiceness)
       } catch  where error.code != .directoryNotEntered && error.code != .argumentsTooLong {
         throw SystemError(.notFenced, "cannot start \(fence.helper): \(error)", cause: error.cause)
       }

@@ -83,7 +83,8 @@ package struct LaunchGroups: Hashable, Sendable {
 extension ControlGroup {
   /// Moves the process group of `leader`, and the processes that it has started since, into `group`, and sets their
   /// nice value. A process runs before it can be moved, so this looks for new processes until there are none. Processes
-  /// that are forked later inherit the group and the nice value.
+  /// that are forked later inherit the group and the nice value. On Linux the leader has the nice value from its start.
+  /// Elsewhere a process that is being forked at this moment may keep the old one.
   static func hold(_ leader: Int32, in group: ControlGroup?, niceness: Int32?) {
     var held: Set<Int32> = []
     for _ in 0..<holdingRounds {

@@ -142,14 +142,14 @@ extension SystemCall {
   /// - Throws: `SystemError`; the code says why the program cannot be run.
   static func spawn(
     _ program: String, _ arguments: [String], _ environment: [String: String], in directory: String,
-    _ descriptors: [PassedDescriptor]
+    _ descriptors: [PassedDescriptor], niceness: Int32? = nil
   ) throws(SystemError) -> Int32 {
     var pid: Int32 = 0
     let code = withCStrings(arguments) { arguments in
       withCStrings(environment.map { "\($0)=\($1)" }) { environment in
         baton_spawn(
           program, arguments, environment, directory, descriptors.map(\.file.descriptor), descriptors.map(\.number),
-          Int32(descriptors.count), &pid)
+          Int32(descriptors.count), niceness ?? .min, &pid)
       }
     }
     if code == 0 { return pid }

@@ -22,10 +22,12 @@ int baton_pipe(int *reading, int *writing, int own_is_reading);
 /// Starts a program in a process group of its own, with the default signals. It gets exactly these variables and these
 /// descriptors: `sources[i]`, which is open here, becomes its number `numbers[i]`, from 0 to 1024.
 /// - Parameter directory: the working directory of the new process; `program` may be relative to it.
+/// - Parameter niceness: the nice value from the start on, which is not below this process's own; INT_MIN for its own.
+///   Only on Linux; elsewhere the process has that of this process.
 /// Returns 0, or an errno. `pid` becomes the new process.
 int baton_spawn(
     const char *program, char *const arguments[], char *const environment[], const char *directory,
-    const int *sources, const int *numbers, int count, int *pid);
+    const int *sources, const int *numbers, int count, int niceness, int *pid);
 
 /// A descriptor that can be read when the process has ended (pidfd_open(2)), or -1 where the system has none (before
 /// Linux 5.3, and macOS). The process must not have been reaped.
