@@ -1,3 +1,5 @@
+import BatonModel
+
 extension JobTask {
   /// Returns the elements of `collection` in batches, and saves a checkpoint after each batch.
   ///
@@ -76,9 +78,12 @@ public struct Batches<Elements: RandomAccessCollection & Sendable>: AsyncSequenc
     public mutating func next() async throws -> Elements.SubSequence? {
       let own = task.shard?.range(of: collection.count) ?? 0..<collection.count
       if let offset {
-        try await task.checkpoint(Offset(offset: offset), completed: Int64(offset), of: Int64(own.count))
+        try await task.commit(
+          Commit(
+            cursor: CheckpointCoding.encode(Offset(offset: offset)), completedUnits: Int64(offset),
+            totalUnits: Int64(own.count)))
       } else {
-        offset = try task.lastCheckpoint(as: Offset.self)?.offset ?? 0
+        offset = try task.lastCheckpoint(as: Offset.self, version: Offset.version)?.offset ?? 0
       }
       guard let start = offset, start < own.count else { return nil }
       try Task.checkCancellation()
@@ -95,6 +100,7 @@ public struct Batches<Elements: RandomAccessCollection & Sendable>: AsyncSequenc
 }
 
 /// The cursor that `Batches` saves: the number of elements that are done.
-private struct Offset: Codable {
+struct Offset: Codable {
+  static let version = 1
   var offset: Int
 }
