@@ -14,12 +14,18 @@ package enum CheckpointCoding {
   package static func encode<Cursor: Encodable>(_ cursor: Cursor, version: Int) throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    return try [UInt8](encoder.encode(VersionedCursor(version: version, cursor: cursor)))
+    return try versioned(encoder.encode(cursor), version)
   }
 
   /// Encodes the cursor of `Batches` to the same bytes, without an encoder, which takes 9 µs (`perf`, benchmark B12).
   static func encode(_ cursor: Offset) -> [UInt8] {
-    Array(#"{"cursor":{"offset":\#(cursor.offset)},"version":\#(Offset.version)}"#.utf8)
+    versioned(#"{"offset":\#(cursor.offset)}"#.utf8, Offset.version)
+  }
+
+  /// An object with the cursor and the version. It is not a type with these properties, because an encoder takes 1.4 µs
+  /// longer for that (one core of 2026).
+  private static func versioned(_ cursor: some Collection<UInt8>, _ version: Int) -> [UInt8] {
+    Array(#"{"cursor":"#.utf8) + cursor + Array(#","version":\#(version)}"#.utf8)
   }
 
   /// Decodes the cursor. The version is compared first, because bytes of another version may not fit the type.
@@ -43,10 +49,6 @@ private struct CursorVersion: Decodable {
   var version: Int
 }
 
-private struct VersionedCursor<Cursor> {
-  var version: Int
+private struct VersionedCursor<Cursor: Decodable>: Decodable {
   var cursor: Cursor
 }
-
-extension VersionedCursor: Encodable where Cursor: Encodable {}
-extension VersionedCursor: Decodable where Cursor: Decodable {}
