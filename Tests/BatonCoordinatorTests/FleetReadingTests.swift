@@ -112,4 +112,66 @@ import Testing
     curve.add(.init(at: Self.noon + .seconds(60), batches: 1, units: 5))
     #expect(curve.rate == nil && curve.timeLeft(of: 10) == nil)
   }
+
+  /// Two shards of request 1 run, whose rows are 1 and 2.
+  private static func dividedRequest() -> Desk {
+    var desk = Desk()
+    desk.tick()
+    desk.learn(1, Desk.job { $0.spread = Spread(lanes: 2, shards: 2) })
+    desk.attach(Desk.hello(slots: 2))
+    var second = Desk.assignment(2)
+    second.head = RequestID(1)
+    desk.start(Desk.assignment(1), second)
+    return desk
+  }
+
+  @Test func `the curve of a divided request is that of all its shards`() throws {
+    var desk = Self.dividedRequest()
+    let host = HostName("a")
+    for second in 0...10 {
+      if second > 0 { desk.advance(.seconds(1)) }
+      desk.tick()
+      desk.dispatcher.progressed(key(1), .batch(completed: Int64(second * 10), of: 100), on: host)
+      desk.dispatcher.progressed(key(2), .batch(completed: Int64(second * 5), of: 100), on: host)
+    }
+    // 500 units were done by shards that have ended.
+    let curve = try #require(desk.dispatcher.curve(of: RequestID(1), units: 650))
+    // The first point of the part that counts may be between the two shards.
+    #expect((14...16).contains(try #require(curve.rate)))
+    #expect(curve.points.last == .init(at: desk.date, batches: 22, units: 650))
+    #expect((.seconds(9)...(.seconds(11))).contains(try #require(curve.timeLeft(of: 800))))
+    #expect(desk.dispatcher.launches(of: RequestID(1)) == [key(1), key(2)])
+    #expect(desk.dispatcher.curve(of: RequestID(2), units: 0) == nil, "a shard is no request")
+  }
+
+  @Test func `the curve lasts as long as a launch of the request runs, also when its worker comes back`() throws {
+    var desk = Self.dividedRequest()
+    let host = HostName("a")
+    desk.dispatcher.progressed(key(1), .batch(completed: 3, of: 100), on: host)
+    desk.dispatcher.release(key(2))
+    #expect(desk.dispatcher.curve(of: RequestID(1), units: 3)?.points.count == 1)
+    // The worker says hello again, and the store knows of no progress yet.
+    desk.dispatcher.hold(key(1), RunningState(Desk.assignment(1), at: desk.clocks), on: host)
+    #expect(desk.dispatcher.curve(of: RequestID(1), units: 3)?.points.count == 1)
+    desk.dispatcher.release(key(1))
+    #expect(desk.dispatcher.curve(of: RequestID(1), units: 3) == nil)
+    #expect(desk.dispatcher.active.isEmpty)
+  }
+
+  @Test func `of a request that runs at another coordinator too, no curve is known`() {
+    var desk = Desk()
+    desk.restore(running: [key(1)]) { $0.hosts[0].owner = 9 }
+    #expect(desk.dispatcher.launches(of: RequestID(1)) == [key(1)])
+    #expect(desk.dispatcher.curve(of: RequestID(1), units: 3) == nil)
+  }
+
+  @Test func `units that a worker takes back, and units without end, make no curve overflow`() {
+    var curve = ProgressCurve()
+    for second in 0..<100_000 {
+      curve.add(batches: 1, units: 1 << 53, at: Self.noon + .seconds(second))
+    }
+    #expect((curve.points.last?.units ?? 0) <= Int64(1) << 60)
+    #expect(curve.ending(at: 7).points.last?.units == 7)
+    #expect(curve.ending(at: 7).points.first?.units == 0)
+  }
 }

@@ -45,7 +45,7 @@ def run(bench):
         bench.expect(not jobs.lines_of(later(fleet)), "a job with a delay of an hour has started")
         fleet.stop_coordinator()
         check_launches(bench, fleet)
-        jobs.check(bench, fleet, load.all)
+        load.check(bench)
         jobs.check_store(bench, fleet)
         client.check(bench)
 

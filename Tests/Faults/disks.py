@@ -38,7 +38,7 @@ def loaded(bench):
             bench.violation("jobs are stuck")
         check_places(bench, fleet)
         fleet.stop_coordinator()
-        jobs.check(bench, fleet, load.all)
+        load.check(bench)
         jobs.check_store(bench, fleet)
         client.check(bench)
 

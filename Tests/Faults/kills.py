@@ -23,8 +23,8 @@ class Load:
         self.all = []
 
     def refill(self):
-        """Submits jobs until the unfinished ones have `at_once` lanes. Raises CalledProcessError if a job is not
-        accepted."""
+        """Submits jobs until the unfinished ones have `at_once` lanes, or one more. Raises CalledProcessError if a job
+        is not accepted."""
         running = {name for name, *_ in self.running()}
         names = {name for name, in self.fleet.rows(
             "SELECT i.name FROM request r JOIN identifier i ON i.id = r.identifier WHERE r.state < 3"
@@ -33,8 +33,7 @@ class Load:
         missing, new = self.at_once - sum(lanes.get(name, 1) for name in names | running), []
         while missing > 0:
             number = len(self.all) + len(new)
-            lane_count = 2 if number % 3 == 2 and missing > 1 else 1
-            new.append(jobs.new_job(self.fleet, f"job{number}", BATCHES, lanes=lane_count))
+            new.append(jobs.new_job(self.fleet, f"job{number}", BATCHES, lanes=2 if number % 3 == 2 else 1))
             missing -= new[-1].lanes
         if new:
             jobs.submit(self.fleet, new)
@@ -62,6 +61,13 @@ class Load:
             self.refill()
             time.sleep(0.02)
 
+    def check(self, bench):
+        """Checks all jobs, as `jobs.check` does, and that one of three or more was divided."""
+        bench.figure("jobs", len(self.all))
+        bench.figure("jobs that are divided", divided := sum(job.lanes > 1 for job in self.all))
+        bench.expect(divided > 0 or len(self.all) < 3, "no job was divided: nothing was shown of shards")
+        jobs.check(bench, self.fleet, self.all)
+
     def state(self):
         """The facts that help a person to find out why nothing runs."""
         unfinished = self.fleet.rows(
@@ -86,7 +92,7 @@ def workers(bench):
             bench.violation("jobs are stuck")
         fleet.stop_coordinator()
         count_losses(bench, fleet, strikes)
-        jobs.check(bench, fleet, load.all)
+        load.check(bench)
         jobs.check_store(bench, fleet)
 
 
@@ -165,7 +171,7 @@ def coordinator(bench):
         if not jobs.wait_until_done(fleet):
             bench.violation("jobs are stuck")
         fleet.stop_coordinator()
-        jobs.check(bench, fleet, load.all)
+        load.check(bench)
         jobs.check_store(bench, fleet)
         client.check(bench)
 

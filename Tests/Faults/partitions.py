@@ -43,7 +43,7 @@ def run(bench):
             bench.violation("jobs are stuck")
         check_outages(bench, fleet, cut_off)
         fleet.stop_coordinator()
-        jobs.check(bench, fleet, load.all)
+        load.check(bench)
         jobs.check_store(bench, fleet)
 
 

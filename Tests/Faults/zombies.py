@@ -34,7 +34,7 @@ def run(bench):
         refusals = fleet.said().count(REFUSED)
         bench.figure("stale commits tried and refused", refusals)
         bench.expect(refusals > 0, "no stale commit was tried: nothing was shown")
-        jobs.check(bench, fleet, load.all)
+        load.check(bench)
         jobs.check_store(bench, fleet)
 
 

@@ -22,6 +22,7 @@ extension Route {
       },
     ] + ofRequest(.post, "/cancel", "Cancel", cancel)
     + ofRequest(.post, "/retry", "Retry", retry) + ofRequest(.post, "/simulate", "SimulateLaunch", simulate)
+    + ofRequest(.post, "/spread", "SetSpread", setSpread) + ofRequest(.post, "/priority", "SetPriority", setPriority)
 
   /// Submits one request, or several. The answers of several come in their order; a refused one does not affect the
   /// others.
@@ -128,6 +129,38 @@ extension Route {
     return Answer(JSONValue(record))
   }
 
+  @Sendable private static func setSpread(_ call: Call) async throws -> Answer {
+    let (identifier, number) = (try call.identifier, try call.number)
+    var body = try await call.object()
+    guard let lanes = try body.number("spread", in: Definition.Limits.spread) else {
+      throw HTTPFailure.invalid("the body needs the key 'spread': how many shards may be in work at once")
+    }
+    try body.finish()
+    return Answer(
+      JSONValue(try await call.run { try await $0.setSpread(identifier, number: number, lanes: lanes) }))
+  }
+
+  @Sendable private static func setPriority(_ call: Call) async throws -> Answer {
+    let (identifier, number) = (try call.identifier, try call.number)
+    var body = try await call.object()
+    guard let priority = try priority(of: &body, "the body") else {
+      throw HTTPFailure.invalid("the body needs the key 'priority', which is background, utility or userInitiated")
+    }
+    try body.finish()
+    return Answer(
+      JSONValue(try await call.run { try await $0.setPriority(identifier, number: number, priority) }))
+  }
+
+  /// The value of the key `priority`.
+  fileprivate static func priority(of body: inout BodyObject, _ place: String) throws(HTTPFailure) -> Priority? {
+    try body.text("priority").map { text throws(HTTPFailure) in
+      guard let priority = Priority(name: text) else {
+        throw .invalid("'priority' of \(place) has to be one of background, utility, userInitiated")
+      }
+      return priority
+    }
+  }
+
   private enum Simulation: String, CaseIterable { case launch, expire }
 
   @Sendable private static func simulate(_ call: Call) async throws -> Answer {
@@ -190,12 +223,7 @@ extension SubmissionOrder {
     }
     let payload = object.tree("payload").map { Array(body[$0.range]) }
     let earliest = try Self.earliest(try object.text("earliest"), place)
-    let priority = try object.text("priority").map { text throws(HTTPFailure) in
-      guard let priority = Priority(name: text) else {
-        throw .invalid("'priority' of \(place) has to be one of background, utility, userInitiated")
-      }
-      return priority
-    }
+    let priority = try Route.priority(of: &object, place)
     let own = try object.text("id").map { text throws(HTTPFailure) in
       try Call.submissionID(text, "the id of \(place)")
     }

@@ -118,7 +118,9 @@ extension Coordinator: OperatorAPI {
     if let flow = record.flow {
       details.flow = try await store.members(of: flow).map { $0.onWallClock(at: now().moment) }
     }
-    details.curve = state.withLock { $0.core.dispatcher.curve(of: record.id, launch: record.launches) }
+    details.curve = state.withLock {
+      $0.core.dispatcher.curve(of: record.id, units: record.progress.completedUnits)
+    }
     return details
   }
 

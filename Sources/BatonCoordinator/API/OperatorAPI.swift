@@ -324,7 +324,8 @@ package struct RequestDetails: Hashable, Sendable {
   package var earlierOutput: Int?
   /// Which version of its definition the request runs; nil if that version is not kept.
   package var version: VersionNumber?
-  /// How the running launch has made progress; nil if none runs, or its host is served by another coordinator.
+  /// How the request has made progress since the first of its launches that run; nil if none runs, or another
+  /// coordinator serves the host of one.
   package var curve: ProgressCurve?
   /// The requests of the same flow, this one among them; empty if the request was submitted alone.
   package var flow: [RequestRecord] = []

@@ -96,7 +96,11 @@ extension Dispatcher {
 
   /// Records that the launch runs on the host and holds its slots and GPUs.
   mutating func hold(_ launch: LaunchKey, _ state: RunningState, on host: HostName) {
+    let request = state.head ?? launch.request
+    // A launch whose worker has come back goes on with the curve that it had.
+    let curve = active[request]?.curve ?? ProgressCurve()
     release(launch)
+    active[request, default: ActiveRequest(curve: curve)].launches.insert(launch)
     if hosts[host] == nil { hosts[host] = .unknown(host) }
     let definition = definitions[state.requirementClass.definition]
     places[launch] = host
@@ -119,6 +123,9 @@ extension Dispatcher {
       let state = change(host, { $0.launches.removeValue(forKey: launch) }) ?? nil
     else { return }
     heads[launch.request] = nil
+    let request = state.head ?? launch.request
+    active[request]?.launches.remove(launch)
+    if active[request]?.launches.isEmpty == true { active[request] = nil }
     let definition = definitions[state.requirementClass.definition]
     change(host) { known in
       known.giveBack(definition?.requirements.slots ?? 1, state.gpus)

@@ -18,9 +18,10 @@ extension Dispatcher {
   /// stall.
   package mutating func progressed(_ launch: LaunchKey, _ step: Step, on host: HostName) {
     guard places[launch] == host, let index = hosts.index(forKey: host),
-      let batch = hosts.values[index].progressed(launch, step, at: now),
-      let pattern = definitions[batch.definition]?.pattern
+      let advance = hosts.values[index].progressed(launch, step, at: now)
     else { return }
+    active[advance.request]?.curve.add(batches: advance.batch == nil ? 0 : 1, units: advance.units, at: now.date)
+    guard let batch = advance.batch, let pattern = definitions[batch.definition]?.pattern else { return }
     paces[pattern, default: Pace()].add(batch.duration)
   }
 
@@ -80,6 +81,13 @@ extension Dispatcher {
   }
 }
 
+/// What a step has added to the progress of a request.
+private struct Advance {
+  var request: RequestID
+  var units: Int64
+  var batch: EndedBatch?
+}
+
 /// A batch that has ended, for the pace of its definition.
 private struct EndedBatch {
   var definition: DefinitionID
@@ -90,41 +98,36 @@ private struct EndedBatch {
 // more than the steps.
 
 extension HostState {
-  /// - Returns: the batch that has ended with this step; nil if none has.
-  fileprivate mutating func progressed(_ launch: LaunchKey, _ step: Dispatcher.Step, at now: Now) -> EndedBatch? {
+  /// - Returns: the progress that the step has made; nil if it has made none.
+  fileprivate mutating func progressed(_ launch: LaunchKey, _ step: Dispatcher.Step, at now: Now) -> Advance? {
     guard let index = launches.index(forKey: launch) else { return nil }
-    return launches.values[index].progressed(step, at: now)
+    return launches.values[index].progressed(launch, step, at: now)
   }
 }
 
 extension RunningState {
-  fileprivate mutating func progressed(_ step: Dispatcher.Step, at now: Now) -> EndedBatch? {
-    var ended: EndedBatch?
+  fileprivate mutating func progressed(_ launch: LaunchKey, _ step: Dispatcher.Step, at now: Now) -> Advance? {
+    var advance: Advance?
     switch step {
     case .batch(let index, let completed, let total):
       if let index, let last = lastBatch, index <= last { return nil }
       lastBatch = index ?? lastBatch.map { $0 + 1 }
-      ended = EndedBatch(definition: requirementClass.definition, duration: now.instant - checkpointAt)
+      let batch = EndedBatch(definition: requirementClass.definition, duration: now.instant - checkpointAt)
       checkpointAt = now.instant
       keepsCursor = true
-      (completedUnits, totalUnits) = (completed, total ?? totalUnits)
+      advance = Advance(request: head ?? launch.request, units: complete(completed, of: total), batch: batch)
     case .units(let completed, let total):
       guard completed != completedUnits else { return nil }
-      (completedUnits, totalUnits) = (completed, total ?? totalUnits)
+      advance = Advance(request: head ?? launch.request, units: complete(completed, of: total))
     case .items, .answered: break
     }
     (progressAt, isSuspect) = (now.instant, false)
-    noteProgress(step, at: now.date)
-    return ended
+    return advance
   }
 
-  /// Adds a point to the curve. The first one is the beginning of what this coordinator has seen.
-  fileprivate mutating func noteProgress(_ step: Dispatcher.Step, at date: Timestamp) {
-    let before = curve.points.last?.batches ?? 0
-    switch step {
-    case .batch(_, let completed, _): curve.add(.init(at: date, batches: before + 1, units: completed))
-    case .units(let completed, _): curve.add(.init(at: date, batches: before, units: completed))
-    case .items, .answered: break
-    }
+  /// - Returns: how many units were completed since the last report; 0 for the first report to this coordinator.
+  private mutating func complete(_ completed: Int64, of total: Int64?) -> Int64 {
+    defer { (completedUnits, totalUnits) = (completed, total ?? totalUnits) }
+    return completedUnits.map { completed - $0 } ?? 0
   }
 }

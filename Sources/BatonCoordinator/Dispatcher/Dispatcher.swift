@@ -39,6 +39,8 @@ package struct Dispatcher: Sendable {
   package internal(set) var places: [LaunchKey: HostName] = [:]
   /// The request of each shard that runs and is not the request's own.
   var heads: [RequestID: RequestID] = [:]
+  /// The requests of which launches run.
+  var active: [RequestID: ActiveRequest] = [:]
   /// Claims that the store has not answered yet, and what has been decided about their launches meanwhile.
   var openClaims = OpenClaims()
   var turn = 0
@@ -201,8 +203,6 @@ package struct RunningState: Hashable, Sendable {
   package var isSimulated: Bool
   /// The request of which the launch works on a shard; nil for a request's own shard.
   package var head: RequestID?
-  /// How the launch has made progress, as far as this coordinator saw it.
-  package internal(set) var curve = ProgressCurve()
 
   package init(
     identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil,
@@ -239,7 +239,7 @@ package struct RunningState: Hashable, Sendable {
     hasOverrun = known.hasOverrun
     lastBatch = known.lastBatch
     startUnits = known.startUnits
-    curve = known.curve
+    completedUnits = known.completedUnits ?? completedUnits
     guard let awaySince else { return }
     let away = progressAt - awaySince
     progressAt = known.progressAt + away
@@ -272,9 +272,7 @@ extension Dispatcher {
   package func whole(_ row: RequestID) -> RequestID { heads[row] ?? row }
 
   /// The launches of a request and of its shards that run, in their order.
-  package func launches(of request: RequestID) -> [LaunchKey] {
-    places.keys.filter { whole($0.request) == request }.sorted()
-  }
+  package func launches(of request: RequestID) -> [LaunchKey] { active[request]?.launches.sorted() ?? [] }
 
   package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }
 

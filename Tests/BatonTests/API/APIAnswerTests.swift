@@ -143,6 +143,11 @@ import Testing
         "retry com.example.gpu skipping in shard 3"
       ),
       ("POST /v1/requests/com.example.gpu/retry", "", "retry com.example.gpu"),
+      ("POST /v1/requests/com.example.gpu/spread", #"{"spread": 8}"#, "set com.example.gpu spread 8"),
+      (
+        "POST /v1/requests/com.example.gpu/priority", #"{"priority": "utility"}"#,
+        "set com.example.gpu priority utility"
+      ),
       ("DELETE /v1/definitions/com.example.*", "", "remove com.example.*"),
       ("POST /v1/receivers/ops/test", "", "test ops"),
       ("POST /v1/flows/12/cancel", "", "cancel \(CancelSelection.flow(RequestID(12))) by http"),
