@@ -344,7 +344,7 @@ let package = Package(
       dependencies: [
         "BatonBase", "ContractRows", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry",
         "BatonWire", "BatonCoordinator", "BatonJSON", "BatonAPI", "BatonConsole", "BatonDoctor",
-        "BatonCommands", .product(name: "HTTPTypes", package: "swift-http-types"),
+        "BatonCommands", "BatonSettings", "baton", .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(

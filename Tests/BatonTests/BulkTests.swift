@@ -5,8 +5,7 @@ import Testing
 @testable import BatonCommands
 @testable import BatonCoordinator
 
-/// Commands that change many requests: `set priority` and `simulate`. `PeopleTests` and others have `cancel` and
-/// `retry`.
+/// Commands that change many requests: `set` and `simulate`. `PeopleTests` and others have `cancel` and `retry`.
 @Suite struct BulkTests {
   private static let requests: [RequestRecord] = [
     .example(1, "com.example.a", .scheduled), .example(2, "com.example.b", .ready) { $0.principal = "bo" },
@@ -153,6 +152,28 @@ import Testing
     #expect(Self.calls(world, "set") == ["set com.example.b priority utility"])
   }
 
+  @Test(arguments: [([String](), ""), (["--request", "2"], " 2")])
+  func `set spread changes the lanes of one request, and says what they do`(options: [String], number: String) async {
+    let world = World(Self.requests + [.divided])
+    let run = await world.baton(["set", "com.example.sums", "spread=8"] + options)
+    #expect(run.status == 0, "\(run.error)")
+    #expect(Self.calls(world, "set") == ["set com.example.sums\(number) spread 8"])
+    #expect(
+      run.output == "com.example.sums, request 2: spread 8; 1 of 6 shards done, 2 running on 2 hosts, 1 ready, "
+        + "1 waiting, 1 failed; 3 of 8 lanes in use\n")
+    let json = await world.baton(["set", "com.example.sums", "spread=8", "-o", "jsonl"] + options)
+    #expect(json.output.contains(#""shards":{"lanes":8,"lanesInUse":3,"#), "\(json.output)")
+    let rehearsal = World([.divided])
+    let dry = await rehearsal.baton(["set", "com.example.sums", "spread=8", "--dry-run"] + options)
+    #expect(dry.output == "com.example.sums, request 2: spread would be 8, is 3\n", "\(dry.error)")
+    #expect(Self.calls(rehearsal, "set").isEmpty)
+  }
+
+  @Test func `a request that was not launched yet has no shards to tell of when its lanes are set`() async {
+    let run = await World(Self.requests).baton("set", "com.example.b", "spread=8")
+    #expect(run.output == "com.example.b, request 1: spread 8\n", "\(run.error)")
+  }
+
   @Test(arguments: [
     ["set", "com.example.*", "priority=utility"], ["simulate", "expire", "com.example.*"],
     ["simulate", "launch", "com.example.*"],
@@ -184,7 +205,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ["set", "com.example.*", "spread=2"], ["set", "com.example.a", "priority=high"], ["set", "com.example.a", "x=1"],
+    ["set", "com.example.*", "spread=2"], ["set", "com.example.a", "spread=0"], ["set", "com.example.a", "x=1"],
+    ["set", "com.example.a", "priority=high"],
     ["set", "com.example.*", "priority=utility", "--request", "1"],
     ["simulate", "expire"], ["simulate", "launch", "com.*", "--request", "2"],
   ])

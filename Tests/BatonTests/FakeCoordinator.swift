@@ -242,8 +242,10 @@ final class FakeCoordinator: OperatorAPI {
   }
 
   func setSpread(_ identifier: JobIdentifier, number: Int?, lanes: Int) async throws -> RequestRecord {
-    try call("set \(identifier) spread \(lanes)")
-    return try await details(identifier, number: number).record
+    try call("set \(identifier)\(number.map { " \($0)" } ?? "") spread \(lanes)")
+    var record = try await details(identifier, number: number).record
+    record.shards?.lanes = lanes
+    return record
   }
 
   func setPriority(_ identifier: JobIdentifier, number: Int?, _ priority: Priority) async throws -> RequestRecord {
@@ -285,7 +287,7 @@ final class FakeCoordinator: OperatorAPI {
 
   func shards(_ identifier: JobIdentifier, number: Int?, after: Int?, limit: Int) async throws -> [ShardRecord] {
     try call("shards \(identifier)")
-    return state.withLock { $0.shards.filter { $0.index > after ?? -1 } }
+    return state.withLock { Array($0.shards.filter { $0.index > after ?? -1 }.prefix(limit)) }
   }
 
   func batches(_ identifier: JobIdentifier, number: Int?, shard: Int?, batch: Int?) async throws -> BatchList {

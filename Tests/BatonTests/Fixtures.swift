@@ -77,6 +77,19 @@ extension RequestRecord {
     $0.reason = "ana"
   }
 
+  /// A request with six shards on two hosts; `ShardRecord.examples` has each of them. Its lanes were six, and are
+  /// three.
+  static let divided = example(8, "com.example.sums", number: 2, .running) {
+    $0.launches = 6
+    $0.host = HostName("alpha")
+    $0.startedAt = now + .seconds(-300)
+    $0.progress = Progress(batches: 25, completedUnits: 250, totalUnits: 1000)
+    $0.isSpread = true
+    $0.shards = ShardSummary(
+      lanes: 3, lanesInUse: 3, total: 6, running: 2, ready: 1, scheduled: 1, succeeded: 1, failed: 1, unitsLeft: 400,
+      hosts: 2)
+  }
+
   static let all = [scheduled, held, ready, running, succeeded, failed, cancelled]
 }
 
@@ -94,15 +107,60 @@ extension RequestDetails {
       EventRecord(at: now + .seconds(-1950), name: "skippedBatch", detail: "7"),
     ])
 
+  /// A request of which two shards run, after a failure, a loss, and an expiry for a lane.
+  static let divided = RequestDetails(
+    record: .divided,
+    launches: [
+      launch(1, "alpha", -300, until: -200, .finished, nil, first: 0, batches: 10, shard: 0),
+      launch(
+        1, "beta", -290, until: -280, .failed, "./sum.sh: exit status 3\nno such table", first: 0, batches: 2, shard: 3),
+      launch(1, "beta", -280, until: -150, .lost, nil, first: 0, batches: 1, isGraceful: false, shard: 2),
+      launch(1, "alpha", -190, until: nil, nil, nil, first: 0, batches: 6, shard: 1),
+      launch(1, "alpha", -180, until: -60, .expired, "laneLost", first: 0, batches: 3, shard: 5),
+      launch(2, "beta", -140, until: nil, nil, nil, first: 1, batches: 3, shard: 2),
+    ], events: [EventRecord(at: now + .seconds(-61), name: "spreadChanged", detail: "3")])
+
+  /// - Parameter shard: the shard of the launch. Each shard of a divided request has launches of its own.
   private static func launch(
     _ number: Int, _ host: String, _ start: Int, until end: Int?, _ outcome: LaunchOutcome.Kind?, _ reason: String?,
-    first: Int,
-    batches: Int, isGraceful: Bool = true
+    first: Int, batches: Int, isGraceful: Bool = true, shard: Int? = nil
   ) -> LaunchRecord {
-    LaunchRecord(
-      launch: LaunchKey(request: RequestID(4), number: number), host: HostName(host), startedAt: now + .seconds(start),
-      endedAt: end.map { now + .seconds($0) }, outcome: outcome, reason: reason, isGraceful: isGraceful,
-      firstBatch: first, batches: batches, spanID: SpanID(bytes: [UInt8](repeating: UInt8(number), count: 8))!)
+    var launch = LaunchRecord(
+      launch: LaunchKey(request: RequestID(shard.map { 8 + Int64($0) } ?? 4), number: number), host: HostName(host),
+      startedAt: now + .seconds(start), endedAt: end.map { now + .seconds($0) }, outcome: outcome, reason: reason,
+      isGraceful: isGraceful, firstBatch: first, batches: batches,
+      spanID: SpanID(bytes: [UInt8](repeating: UInt8(number), count: 8))!)
+    launch.shard = shard ?? 0
+    return launch
+  }
+}
+
+extension ShardRecord {
+  /// The shards of `RequestRecord.divided`: one that has succeeded, two that run, one that has failed, one that waits
+  /// for a host, and one that waits for a lane.
+  static let examples = [
+    example(0, .succeeded, "alpha", launches: 1, batches: 10) {
+      ($0.resultBytes, $0.result) = (2, JobResult(trusted: Array("42".utf8)))
+    },
+    example(1, .running, "alpha", launches: 1, batches: 6),
+    example(2, .running, "beta", launches: 2, batches: 4),
+    example(3, .failed, "beta", launches: 1, batches: 2) { $0.reason = "./sum.sh: exit status 3\nno such table" },
+    example(4, .ready, nil, launches: 0, batches: 0),
+    example(5, .scheduled, "alpha", launches: 1, batches: 3) { ($0.reason, $0.isParked) = ("laneLost", true) },
+  ]
+
+  /// A shard with ten batches of ten units.
+  /// - Parameter batches: how many of them are done.
+  private static func example(
+    _ index: Int, _ state: RequestState, _ host: String?, launches: Int, batches: Int,
+    _ change: (inout ShardRecord) -> Void = { _ in }
+  ) -> ShardRecord {
+    let first = Int64(index) * 100
+    var shard = ShardRecord(
+      id: RequestID(8 + Int64(index)), index: index, state: state, first: first, end: first + 100, launches: launches,
+      host: host.map { HostName($0) }, batches: batches, completedUnits: Int64(batches) * 10, totalUnits: 100)
+    change(&shard)
+    return shard
   }
 }
 

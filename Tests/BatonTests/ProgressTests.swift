@@ -35,6 +35,26 @@ import Testing
     #expect(told.last == "com.example.n1, request 1: 512 done")
   }
 
+  @Test func `a pipe is told how the shards of a divided request stand, and nothing of their launches`() {
+    var lines = ProgressLines()
+    var record = RequestRecord.divided
+    let shards = "1 of 6 shards done, 2 running on 2 hosts, 1 ready, 1 waiting, 1 failed; 3 of 3 lanes in use"
+    #expect(
+      lines.line(for: record, at: now)
+        == "com.example.sums, request 2: running: \(shards) (25 %, 250 of 1000 done)")
+    record.launches += 1
+    #expect(lines.line(for: record, at: now) == nil, "another shard was launched")
+    record.progress.completedUnits = 300
+    #expect(lines.line(for: record, at: now) == "com.example.sums, request 2: 30 %, 300 of 1000 done")
+    record.state = .ready
+    record.shards = ShardSummary(
+      lanes: 3, lanesInUse: 3, total: 6, ready: 3, scheduled: 1, succeeded: 1, failed: 1, unitsLeft: 400)
+    #expect(
+      lines.line(for: record, at: now)
+        == "com.example.sums, request 2: ready: waits for a host; 1 of 6 shards done, 3 ready, 1 waiting, 1 failed; "
+        + "3 of 3 lanes in use (30 %, 300 of 1000 done)")
+  }
+
   @Test func `progress that falls back after a loss is not told again`() {
     var lines = ProgressLines()
     _ = lines.line(for: Self.record(1, 50), at: now)
@@ -69,6 +89,15 @@ import Testing
     (record.title, record.subtitle) = ("Exporting", "IMG_0121.jpg")
     #expect(board.update(record, at: now + .milliseconds(50), size: wide) == nil, "it was drawn a moment ago")
     #expect(board.draw(at: now + .seconds(1), size: wide).contains("Exporting: IMG_0121.jpg"))
+  }
+
+  @Test func `a divided request is one line on a board, with its shards`() {
+    let wide = CommandEnvironment.TerminalSize(columns: 200, rows: 24)
+    var board = ProgressBoard(style: .plain)
+    #expect(
+      board.update(.divided, at: now, size: wide)
+        == "com.example.sums  [#####...............]  250/1000 25%  5m  running: 1 of 6 shards done, "
+        + "2 running on 2 hosts, 1 ready, 1 waiting, 1 failed; 3 of 3 lanes in use\n")
   }
 
   @Test func `a change of state is drawn at once`() {

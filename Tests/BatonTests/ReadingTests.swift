@@ -197,13 +197,15 @@ import Testing
   }
 
   @Test(arguments: [
-    ["list"], ["show", "com.example.news"], ["show", "com.example.photos.export.42"], ["hosts"], ["evict", "a"],
-    ["explain", "com.example.gpu"], ["submit", "a"], ["poke", "a"], ["cancel", "a"], ["simulate", "launch", "a"],
+    ["list"], ["show", "com.example.news"], ["show", "com.example.photos.export.42"],
+    ["show", "com.example.sums", "--shards"], ["hosts"], ["evict", "a"], ["explain", "com.example.gpu"],
+    ["submit", "a"], ["poke", "a"], ["cancel", "a"], ["simulate", "launch", "a"],
     ["simulate", "expire", "a"], ["simulate", "transfer", "42/0", "--fail"], ["simulate", "conditions", "a", "--end"],
   ])
   func `every key of the JSON is documented`(arguments: [String]) async throws {
     let world = World(RequestRecord.all) { state in
-      state.details = [.poked, .example]
+      state.details = [.poked, .example, .divided]
+      state.shards = ShardRecord.examples
       state.hosts = [.alpha, .beta]
       state.evicted = [HostName("alpha")]
       state.cancellations = [.ended(RequestID(1), JobIdentifier(trusted: "a"), number: 1)]

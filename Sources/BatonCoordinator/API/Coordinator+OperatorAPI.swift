@@ -259,7 +259,9 @@ extension SubmissionAnswer {
 extension ShardSummary {
   /// Why the next shard does not become ready; nil if a lane is free, or no shard is left.
   fileprivate func obstacle(to record: RequestRecord) -> Obstacle? {
-    guard !record.state.isEnded, lanesInUse >= lanes, unitsLeft > 0 || scheduled > 0 else { return nil }
+    // A shard that backs off has a lane; the open shards beyond those with a lane wait for one.
+    let isAnyLeft = unitsLeft > 0 || total - ended > lanesInUse
+    guard !record.state.isEnded, lanesInUse >= lanes, isAnyLeft else { return nil }
     return .lanesInUse(of: lanes)
   }
 }

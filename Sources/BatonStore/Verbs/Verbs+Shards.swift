@@ -104,7 +104,7 @@ extension Verbs {
         launches: row.int(7),
         progress: Progress(
           batches: row.int(8), completedUnits: row.int64(9), totalUnits: row.optionalInt64(10)),
-        skipped: row.int64(11), hasSkipped: row.int(13) > 0
+        skipped: row.int64(11), hasSkipped: row.int(13) > 0, host: row.optionalText(14)
       )
     }
     guard let sums else { return }
@@ -112,6 +112,8 @@ extension Verbs {
     (summary.lanes, summary.lanesInUse) = (row.lanes, row.lanesInUse)
     summary.unitsLeft = row.endUnit.map { $0 - row.nextUnit } ?? 0
     (record.shards, record.launches, record.skippedUnits) = (summary, sums.launches, sums.skipped)
+    // The host of the row is that of shard 0, which may have ended.
+    if summary.hosts == 1, let host = sums.host { record.host = HostName(host) }
     record.progress = sums.progress
     // Before all shards have begun, the sum of their totals is not the total.
     record.progress.totalUnits =
@@ -188,8 +190,9 @@ extension Query {
       CAST(coalesce(sum(p.completed_units), 0) AS bigint),
       CASE WHEN count(p.total_units) = count(*) THEN CAST(sum(p.total_units) AS bigint) END,
       CAST(coalesce(sum(p.skipped_units), 0) AS bigint),
-      count(DISTINCT CASE r.state WHEN 2 THEN r.host END), count(p.skipped)
-    FROM \(allShards) LEFT JOIN progress p ON p.request = r.id
+      count(DISTINCT CASE r.state WHEN 2 THEN r.host END), count(p.skipped),
+      max(CASE r.state WHEN 2 THEN h.name END)
+    FROM \(allShards) LEFT JOIN progress p ON p.request = r.id LEFT JOIN host h ON h.id = r.host
     """)
   static let skippedOfShards = Query(
     """

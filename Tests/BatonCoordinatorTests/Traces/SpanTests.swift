@@ -175,6 +175,34 @@ struct SpanTests {
     #expect(spans(source)[0].attribute(Names.Attribute.errorType) == "quarantined")
   }
 
+  @Test("a launch names its shard, from 0, exactly if its request was divided", arguments: [0, 7])
+  func shard(index: Int) {
+    var source = Self.launch(.expired, reason: "powerLost", expiring: .powerLost)
+    source.shard = index
+    #expect(spans(source).allSatisfy { $0.attribute("baton.shard") == nil })
+    source.isSpread = true
+    #expect(spans(source).map { $0.attribute("baton.shard") } == [nil, .int(Int64(index)), nil])
+  }
+
+  @Test("the end of a divided request says how many shards it had, and whether some have failed")
+  func shards() {
+    func end(_ state: RequestState, shards: Int?) -> SpanRecord {
+      spans(
+        Self.source(.complete, launch: 9) {
+          $0.isSpread = shards != nil
+          $0.completion = SpanSource.Completion(state: state, reason: "shard 1 failed", at: Self.begin, shards: shards)
+        })[0]
+    }
+    #expect(end(.succeeded, shards: nil).attribute("baton.request.shards") == nil)
+    for state in [RequestState.succeeded, .cancelled, .failed] {
+      let span = end(state, shards: 3)
+      #expect(span.attribute("baton.request.shards") == 3 && span.attribute(Names.Attribute.launches) == 9)
+      #expect(span.attribute("baton.shard") == nil, "it is the end of the whole request")
+      #expect(span.attribute(Names.Attribute.errorType) == (state == .failed ? "shardFailed" : nil))
+    }
+    #expect(end(.failed, shards: 3).status == .error("shard 1 failed"))
+  }
+
   @Test("a retried request has two completions, each with an id of its own that stays")
   func completions() {
     let ids = [15, 30].map { seconds in

@@ -76,6 +76,20 @@ import Testing
     #expect(try time() == "2026-01-01T01:00:00Z")
   }
 
+  @Test func `a command of a shard is told its number, and how many shards there are if the definition says it`()
+    async throws
+  {
+    let script = #"echo "$${BATON_SHARD-none} of $${BATON_SHARDS-none}""#
+    #expect(try await fixture.run(fixture.shell(script)).output == "none of none\n")
+    let numbered = Spread(lanes: 4, shards: 10)
+    let third = try await fixture.run(fixture.shell(script), spread: numbered, shard: Shard(index: 2, first: 2))
+    #expect(third.output == "2 of 10\n")
+    // A list of items is cut into more and more shards while the request runs.
+    let ofItems = try await fixture.run(
+      fixture.shell(script, items: .range(1...1)), spread: Spread(lanes: 4), shard: Shard(index: 0, first: 0, end: 1))
+    #expect(ofItems.output == "0 of none\n")
+  }
+
   @Test func `payload and checkpoint lie in files, and are empty when there is none`() async throws {
     let script = #"cat "$BATON_PAYLOAD_FILE"; echo -; cat "$BATON_CHECKPOINT_FILE"; echo -; ls -A"#
     let work = Work(command: ["/bin/sh", "-c", script])

@@ -58,17 +58,23 @@ final class CommandFixture: Sendable {
       command: ["/bin/sh", "-c", script, "sh"], directory: directory, items: items, batchSize: batchSize, pass: pass)
   }
 
+  /// - Parameters:
+  ///   - spread: how the definition divides its requests.
+  ///   - shard: the shard that the launch works on.
   func runner(
-    _ work: Work, kind: JobKind = .processing, payload: [UInt8]? = nil, inputs: [RequestInput] = []
+    _ work: Work, kind: JobKind = .processing, payload: [UInt8]? = nil, inputs: [RequestInput] = [],
+    spread: Spread? = nil, shard: Shard? = nil
   ) -> CommandRunner {
     var definition = Definition(pattern: IdentifierPattern("com.example.export.*")!, kind: kind)
     definition.work = work
+    definition.spread = spread
     var assignment = Assignment(
       launch: LaunchKey(request: RequestID(7), number: 2), identifier: JobIdentifier("com.example.export.photos")!,
       requestNumber: 5, definition: DefinitionID(1), priority: .utility, payload: payload,
       trace: TraceContext(traceparent: "00-01010101010101010101010101010101-0202020202020202-01")!,
       startedAt: Timestamp(nanoseconds: 0))
     assignment.inputs = inputs
+    assignment.shard = shard
     return CommandRunner(
       definition: definition, assignment: assignment, folders: folders, host: HostName("box"), processes: processes,
       time: clock.time, confinement: confinement)
@@ -77,9 +83,9 @@ final class CommandFixture: Sendable {
   @discardableResult
   func run(
     _ work: Work, on runtime: FakeRuntime = FakeRuntime(), kind: JobKind = .processing, payload: [UInt8]? = nil,
-    inputs: [RequestInput] = []
+    inputs: [RequestInput] = [], spread: Spread? = nil, shard: Shard? = nil
   ) async throws -> FakeRuntime {
-    try await runner(work, kind: kind, payload: payload, inputs: inputs).run(runtime)
+    try await runner(work, kind: kind, payload: payload, inputs: inputs, spread: spread, shard: shard).run(runtime)
     return runtime
   }
 

@@ -44,6 +44,25 @@ import Tracing
     #expect(last["baton.launch.number"] == 1 && last["baton.batch.repeated"] == nil)
   }
 
+  @Test func `the run and the batches of a shard have its number, and those of other launches have none`()
+    async throws
+  {
+    func spans(of shard: Shard?) async throws -> [SpanRecord] {
+      let station = try TracingStation { task in try await task.checkpoint("all") }
+      var assignment = Bench.assignment(1)
+      assignment.shard = shard
+      try await station.run(assignment, Bench.job { $0.spread = shard.map { _ in Spread(lanes: 1, shards: 4) } })
+      return station.sink.spans
+    }
+    for index in [0, 3] {
+      let found = try await spans(of: Shard(index: index, first: Int64(index)))
+      #expect(found.map(\.name) == ["batch com.example.a", "run com.example.a"])
+      #expect(found.allSatisfy { $0["baton.shard"] == .int(Int64(index)) })
+      #expect(found.allSatisfy { $0.attributes.map(\.key) == $0.attributes.map(\.key).sorted() })
+    }
+    #expect(try await spans(of: nil).allSatisfy { $0["baton.shard"] == nil })
+  }
+
   @Test(.contract(16.3, 16.5))
   func `a launch that expired ends when its handler returns, and its spans are sent at once`() async throws {
     let itself = Mutable<TracingStation?>(nil)

@@ -198,6 +198,38 @@ extension StoreConformance {
       try expect(launches.map(\.errorType), ["exit 3", "lost"], "their error types")
       try expect(launches.map(\.previousSpanID), [nil, launches[0].record.spanID], "what they resume")
     },
+    spanCase("each launch of a divided request has its shard, and each end of the request how many there were") { s in
+      let (definition, launch) = try await s.spreading(8, lanes: 2) {
+        $0.retry.limit = 0
+        $0.spread?.shardSize = 4
+      }
+      let other = try require(try await s.claim(definition).assignments.first, "the other shard").launch
+      try await s.end(other, .failed("no"))
+      try await s.finishAll(definition, from: launch)
+      let failed = try require(try await s.record(launch.request).shards, "the shards")
+      _ = try await s.store.retry(launch.request, skipping: .nothing, at: s.now)
+      try await s.finishAll(definition, from: try await s.start(definition))
+      let succeeded = try require(try await s.record(launch.request).shards, "the shards after the retry")
+      let shards = try await s.store.shards(of: launch.request, after: nil, limit: 99)
+      let unsent = try await s.store.unsentSpans(limit: 100)
+      let shown = try await s.store.spans(of: launch.request)
+      for (sources, name) in [(unsent, "what is to be sent"), (shown, "what people are shown")] {
+        let launches = sources.filter { $0.key.parts.contains(.launch) }
+        try expect(Set(launches.map(\.shard)), Set(0..<succeeded.total), "the shards, in \(name)")
+        for source in launches {
+          try expect(source.isSpread, true, "whether the request is divided, in \(name)")
+          try expect(source.key.request, shards.first { $0.index == source.shard }?.id, "the row, in \(name)")
+        }
+        let ends = sources.filter { $0.key.parts.contains(.complete) }
+        try expect(ends.map(\.completion?.state), [.failed, .succeeded], "the ends, in \(name)")
+        try expect(ends.map(\.completion?.shards), [failed.total, succeeded.total], "how many shards, in \(name)")
+        try expect(ends.map(\.launch), [nil, nil], "an end of the whole request has no launch, in \(name)")
+      }
+      let (_, plain) = try await s.running("plain")
+      try await s.end(plain)
+      let source = try require(try await s.sources(of: plain.request, .complete).first, "one that is not divided")
+      try expect([source.isSpread, source.completion?.shards == nil], [false, true], "what it says of shards")
+    },
     spanCase("a request that is cancelled while it waits has that wait, and its completion") { s in
       // Two other definitions come first, so that the definition and the request have different numbers.
       for name in ["a", "b"] { try await s.define(name) }

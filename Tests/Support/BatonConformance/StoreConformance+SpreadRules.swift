@@ -127,5 +127,30 @@ extension StoreConformance {
       try expect(try await s.state(next.request).isEnded, false, "the next one comes now")
       try expect(try await s.record(next.request).waitsBecause, nil, "nothing holds it")
     },
+    Case("a poke while a divided request is live makes the next one, which waits for the last shard") { s in
+      let (definition, launch) = try await s.spreading(8, lanes: 2) { $0.spread?.shardSize = 4 }
+      let other = try require(try await s.claim(definition).assignments.first, "the other shard").launch
+      let poked = try await s.poke("job", to: definition, .immediate) { $0.payload = [7] }
+      try expect([launch.request, other.request].contains(poked.request), false, "it joins no shard")
+      try expect(try await s.record(poked.request).waitsBecause, .waitsForLiveRequest(number: 1), "why it waits")
+      let again = try await s.poke("job", to: definition, .immediate) { $0.payload = [8] }
+      try expect([again.request == poked.request, again.replaced], [true, true], "another poke joins it")
+      try expect(try await s.store.shards(of: poked.request, after: nil, limit: 9), [], "its shards")
+      try expect(try await s.commit(other, 0), .committed(batch: 0, end: 8), "the shards go on")
+      try await s.finish(other)
+      try expect(try await s.state(poked.request), .scheduled, "after the end of one shard")
+      var open = [launch]
+      while let one = open.popLast() {
+        try await s.finish(one)
+        if try await s.state(launch.request).isEnded { break }
+        try expect(try await s.state(poked.request), .scheduled, "before the end of the last shard")
+        open += try await s.claim(definition, places: 9).assignments.map(\.launch)
+      }
+      try expect(try await s.state(launch.request), .succeeded, "the divided request")
+      let record = try await s.record(poked.request)
+      try expect([record.state], [.ready], "the next one")
+      try expect(record.payload, [8], "the payload of the last poke")
+      try expect(try await s.store.pokes(of: poked.request).count, 2, "its pokes")
+    },
   ]
 }

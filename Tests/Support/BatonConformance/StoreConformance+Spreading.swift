@@ -21,6 +21,20 @@ extension StoreConformance {
       try expect(claimed.assignments.allSatisfy { $0.head == launch.request && $0.launch.number == 1 }, "their names")
       try expect(try await s.claim(definition).assignments.isEmpty, "no fifth shard starts on four lanes")
     },
+    Case("a request is on the only host that runs shards of it, whichever had shard 0") { s in
+      let (definition, launch) = try await s.spreading(40, lanes: 2) { $0.spread?.shardSize = 20 }
+      let beta = HostName("beta")
+      try await s.connect(beta)
+      _ = try require(try await s.claim(definition, on: beta).assignments.first, "the other shard")
+      try expect(try await s.record(launch.request).shards?.hosts, 2, "the hosts, while both shards run")
+      try await s.end(launch, .failed("no"))
+      let record = try await s.record(launch.request)
+      try expect(record.state, .running, "the request, while shard 0 waits for its retry")
+      try expect(record.shards?.hosts, 1, "the hosts then")
+      try expect(record.host, beta, "the host")
+      let listed = try await s.store.requests(RequestFilter(host: beta), after: nil, limit: 9)
+      try expect(listed.map(\.host), [beta], "the host in a list of what runs there")
+    },
     Case("the end of a shard gives its lane to the next one, and the last end ends the request") { s in
       let (definition, launch) = try await s.spreading(24, lanes: 2)
       var open = [launch] + (try await s.claim(definition, places: 9).assignments.map(\.launch))
