@@ -44,7 +44,7 @@ struct ShardTests {
 
   // MARK: Explaining
 
-  /// With three lanes and four shards a shard waits for a lane. With one slot a shard that has a lane waits for a host.
+  /// With two lanes and three shards one waits for a lane; with one slot, a shard that has a lane waits for a host.
   @Test(
     "explain says what the next shard of a running request waits for: a lane, a host, or both",
     arguments: [
