@@ -1,5 +1,11 @@
 internal import CBatonPostgres
 
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
 extension PostgresConnection {
   /// Sends all statements at once (libpq's pipeline mode), and collects their rows: one round trip, however many
   /// statements there are. Each SQL text is prepared by its first use on the connection.
@@ -76,7 +82,7 @@ extension PostgresStatement {
     let problem: String
     if values.count > Self.mostValues {
       problem = "it has \(values.count) values, and \(Self.mostValues) is the limit"
-    } else if sql.utf8.contains(0) {
+    } else if sql.hasNull {
       problem = "its SQL contains a null character"
     } else {
       let size = values.reduce(sql.utf8.count) { $0 + $1.size }
@@ -85,6 +91,16 @@ extension PostgresStatement {
     }
     throw PostgresError(
       .invalidStatement, "a statement cannot be sent to PostgreSQL, because \(problem)", statementIndex: index)
+  }
+}
+
+extension String {
+  /// Whether the text contains U+0000, which would end it for libpq. Each text of a statement is looked at each time.
+  fileprivate var hasNull: Bool {
+    let found = utf8.withContiguousStorageIfAvailable { bytes in
+      bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
+    }
+    return found ?? utf8.contains(0)
   }
 }
 

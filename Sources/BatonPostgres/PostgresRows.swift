@@ -99,8 +99,10 @@ package final class PostgresRows: @unchecked Sendable {
 
   /// The bytes of a value; `nil` if it is null. They are valid as long as these rows.
   private func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
-    if isNull(row, column) { return nil }
+    check(row, column)
     let length = Int(library.call.PQgetlength(result, Int32(row), Int32(column)))
+    // libpq gives a null no bytes.
+    if length == 0, library.call.PQgetisnull(result, Int32(row), Int32(column)) != 0 { return nil }
     return UnsafeRawBufferPointer(
       start: library.call.PQgetvalue(result, Int32(row), Int32(column)), count: length)
   }

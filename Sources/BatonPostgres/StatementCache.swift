@@ -4,10 +4,15 @@
 /// forgotten, and the connection tells the server to forget them too (DEALLOCATE, which an aborted transaction would
 /// refuse). Names are never used twice, so a name that the server still has harms nothing.
 struct StatementCache {
-  struct Entry {
+  /// A class, so that a use is noted where the entry is, without a second search for its text.
+  final class Entry {
     let name: String
     let types: [PostgresType]
-    fileprivate(set) var lastUse: UInt64
+    fileprivate var lastUse: UInt64
+
+    fileprivate init(name: String, types: [PostgresType], lastUse: UInt64) {
+      (self.name, self.types, self.lastUse) = (name, types, lastUse)
+    }
   }
 
   let capacity: Int
@@ -22,10 +27,10 @@ struct StatementCache {
 
   /// The name of the prepared statement for this SQL and values of these types.
   mutating func name(for statement: PostgresStatement) -> String? {
-    guard let index = entries[statement.sql]?.firstIndex(where: { $0.fits(statement.values) }) else { return nil }
+    guard let entry = entries[statement.sql]?.first(where: { $0.fits(statement.values) }) else { return nil }
     uses += 1
-    entries[statement.sql]?[index].lastUse = uses
-    return entries[statement.sql]?[index].name
+    entry.lastUse = uses
+    return entry.name
   }
 
   /// A name for a statement that the caller prepares now.
