@@ -179,13 +179,13 @@ final class WriterConnection: @unchecked Sendable {
       defer { server.release(group) }
       let tenure = verbs.tenure
       try workingSet.fill(rows)
-      verbs.held = held
+      verbs.hold(held)
       let result = Swift.Result { try body(verbs) }
       let (missing, used) = (verbs.held?.missing ?? [], verbs.held)
       verbs.held = nil
       do {
-        let changes = try missing.isEmpty ? workingSet.changes(since: rows) : []
-        try workingSet.clear()
+        let changes = try missing.isEmpty ? workingSet.changes(since: rows, by: verbs.changes) : []
+        try workingSet.clear(rows, and: verbs.changes)
         if missing.isEmpty {
           if changes.isEmpty { used?.giveBack() } else { try server.store(changes, by: group) }
           return try result.get()

@@ -328,9 +328,7 @@ import Testing
     let (first, second) = try two(way)
     _ = try await first.prepare()
     let epoch = first.epoch
-    try await second.write(.urgent) { verbs in
-      try verbs.db.execute(sql: "UPDATE coordinator SET commits = commits - 1 WHERE epoch = ?", arguments: [epoch])
-    }
+    try await second.write(.urgent) { try $0.prepare(.loseCommit).run(epoch) }
     let name = try await second.fleet().storeIncarnation
     #expect(await refusal { try await first.submit("com.a", to: DefinitionID(1)) }?.code == .wentBackwards)
     let fleet = try await second.fleet()
@@ -398,4 +396,8 @@ import Testing
     try await first.submit("com.c", to: definition)
     #expect(try await first.claim([claim(definition, under: someLease)], at: someTime)[0].assignments.isEmpty)
   }
+}
+
+extension Query {
+  fileprivate static let loseCommit = Query("UPDATE coordinator SET commits = commits - 1 WHERE epoch = ?")
 }

@@ -4,10 +4,11 @@ internal import Synchronization
 final class RowCatalog: Sendable {
   let shapes: [TableShape]
   private let byName: [String: (shape: TableShape, columns: String)]
-  private let made = Mutex<[String: String]>([:])
-  private let translate: @Sendable (RowQuestion) -> String
+  private let made = Mutex<[Name: String]>([:])
+  /// Makes the text of a question, or of its condition, in the dialect of the database.
+  let translate: @Sendable (RowQuestion) -> String
 
-  /// - Parameter translate: makes the text of a question in the dialect of the database.
+  /// - Parameter translate: see `translate`.
   init(_ shapes: [TableShape], _ translate: @escaping @Sendable (RowQuestion) -> String) {
     (self.shapes, self.translate) = (shapes, translate)
     byName = Dictionary(
@@ -26,11 +27,20 @@ final class RowCatalog: Sendable {
   }
 
   func text(of question: RowQuestion) -> String {
-    text(named: question.sql) { translate(question) }
+    text(named: Name(subject: question.table ?? "", text: question.sql)) {
+      let text = translate(question)
+      return question.table.map { "SELECT \(columns(of: $0)) FROM \($0) WHERE \(text)" } ?? text
+    }
+  }
+
+  /// What a text is found by. It is much shorter than the text, which names all columns of a table.
+  struct Name: Hashable {
+    var subject: String
+    var text: String
   }
 
   /// The text of this name, which is made at its first use.
-  func text(named name: String, _ make: () -> String) -> String {
+  func text(named name: Name, _ make: () -> String) -> String {
     made.withLock { made in
       if let known = made[name] { return known }
       let text = make()

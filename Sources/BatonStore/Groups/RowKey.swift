@@ -21,6 +21,9 @@ enum RowKey: Hashable {
   /// The request, its last launch and its progress, for what belongs to a launch. The row of its identifier is loaded
   /// and not locked.
   case request(RequestID)
+  /// The request and its progress, and nothing that belongs to them: what a checkpoint reads and writes. Checkpoints
+  /// are what a busy fleet writes most.
+  case progress(RequestID)
   case payload(RequestID)
   /// The last event of the request, and what joined it.
   case history(RequestID)
@@ -128,7 +131,18 @@ struct ByteText: Hashable {
 enum NumberedTable: Int, CaseIterable {
   case identifier, request, submission, pattern, definition, host, itemPage
 
-  var name: String { self == .itemPage ? "item_page" : "\(self)" }
+  /// The name of the table. It is asked for in each group, and `"\(self)"` would ask the runtime for it.
+  var name: String {
+    switch self {
+    case .identifier: "identifier"
+    case .request: "request"
+    case .submission: "submission"
+    case .pattern: "pattern"
+    case .definition: "definition"
+    case .host: "host"
+    case .itemPage: "item_page"
+    }
+  }
 }
 
 /// The rows that a group of writes has locked and loaded.
@@ -172,6 +186,7 @@ struct HeldRows {
       .lastItems(let id), .items(let id), .spans(let id), .allShards(let id), .transfers(let id),
       .dependencies(let id), .dependents(let id), .result(let id), .inputs(let id):
       return ownRequests.contains(id)
+    case .progress(let id): return keys.contains(.request(id)) || ownRequests.contains(id)
     case .shards(let id): return keys.contains(.allShards(id)) || ownRequests.contains(id)
     case .spread(let id):
       return keys.contains(.shards(id)) || keys.contains(.allShards(id)) || ownRequests.contains(id)
@@ -267,7 +282,7 @@ package indirect enum KnownNeeds: Sendable {
     case .submit(let offers): offers.flatMap(Self.keys)
     case .claim(let claims): claims.flatMap(Self.keys)
     case .checkpoint(let checkpoints, let process):
-      [.host(process.host)] + checkpoints.map { .request($0.launch.request) }
+      [.host(process.host)] + checkpoints.map { .progress($0.launch.request) }
         + checkpoints.filter { $0.result != nil }.map { .result($0.launch.request) }
     case .notifications(let keys): Set(keys.map(\.subject)).sorted().map { .notifications($0) }
     case .end(let endings, let process): [.host(process.host)] + endings.map { .identifierOf($0.launch.request) }

@@ -102,6 +102,7 @@ extension RowLoader {
       .spans(let id), .spread(let id), .transfers(let id), .dependencies(let id),
       .result(let id):
       hold(id.rawValue)
+    case .progress(let id): lock(.request, id.rawValue)
     case .shards(let id): findShards(of: id, "head = ?1 AND state <= 2")
     case .allShards(let id): findShards(of: id, "head = ?1")
     case .output(let launch): hold(launch.request.rawValue)

@@ -125,12 +125,11 @@ extension RowLoader {
     // Of the identifiers all unfinished requests: the one that waits, and the one that is live. Each has an index. Most
     // are known already, so only their numbers are asked for.
     if !identifiers.isEmpty {
-      let sql = ["launches = 0 AND state <= 1", "launches > 0 AND state <= 2"].map {
-        "SELECT id FROM request WHERE identifier IN ?1 AND \($0) AND head IS NULL"
-      }
-      askNumbers(RowQuestion(sql.joined(separator: " UNION ALL "), .integers(identifiers))) {
-        $0.requests.formUnion($1)
-      }
+      let sql = """
+        SELECT id FROM request WHERE identifier IN ?1 AND launches = 0 AND state <= 1 AND head IS NULL
+        UNION ALL SELECT id FROM request WHERE identifier IN ?1 AND launches > 0 AND state <= 2 AND head IS NULL
+        """
+      askNumbers(RowQuestion(sql, .integers(identifiers))) { $0.requests.formUnion($1) }
     }
     let loose = loose.takeNew().filter { !self.identifiers.all.contains($0) }
     if !loose.isEmpty { load("identifier", "id IN ?1", .integers(loose)) }
@@ -215,8 +214,9 @@ extension RowLoader {
     let (definition, host) = (column("definition", of: "request"), column("host", of: "request"))
     for row in found {
       let (request, itsIdentifier, itsDefinition) = (row[id].number, row[identifier].number, row[definition].number)
-      requests.insert(request)
       memory.note(request: request, itsIdentifier, itsDefinition)
+      if keys.contains(.progress(RequestID(request))), !requests.all.contains(request) { continue }
+      requests.insert(request)
       definitions.insert(itsDefinition)
       if case .integer(let host) = row[host] { hosts.insert(host) }
       if identifiers.all.contains(itsIdentifier) {
@@ -279,7 +279,7 @@ extension RowLoader {
       .transfersOn, .unfinished, .unfinishedOf, .pattern, .lockedPattern, .patternNamed, .namespaces, .lockedNamespace,
       .definition, .host,
       .hostRow, .orphans, .exampleOf,
-      .submission, .history, .launches, .lastItems, .items, .spans, .payload, .spread, .shards, .allShards,
+      .submission, .history, .launches, .lastItems, .items, .spans, .progress, .payload, .spread, .shards, .allShards,
       .transfers, .dependencies, .notifications, .result, .inputs:
       break
     }
@@ -287,6 +287,8 @@ extension RowLoader {
 
   /// Loads what many keys name together.
   private mutating func loadContents() {
+    let checkpointed = numbers { if case .progress(let id) = $0 { id } else { nil } }
+    if !checkpointed.isEmpty { load("progress", "request IN ?1", .integers(checkpointed)) }
     let histories = numbers { if case .history(let id) = $0 { id } else { nil } }
     let launches = numbers { if case .launches(let id) = $0 { id } else { nil } }
     let lastItems = numbers { if case .lastItems(let id) = $0 { id } else { nil } }

@@ -125,9 +125,7 @@ struct RowLoader {
     then take: @escaping (inout RowLoader, [[Cell]]) -> Void = { _, _ in }
   ) {
     let shape = catalog[table]
-    var question = RowQuestion("SELECT \(catalog.columns(of: table)) FROM \(table) WHERE \(condition)")
-    question.parameters = parameters
-    ask(question) { loader, found in
+    ask(RowQuestion(rowsOf: table, condition, parameters)) { loader, found in
       loader.keep(found, of: shape)
       take(&loader, found)
     }
@@ -187,8 +185,8 @@ extension RowKey {
     case .everything, .tenures, .launchesOn, .transfersOn, .unfinished, .unfinishedOf, .orphans, .shards, .allShards,
       .flow, .dependents:
       true
-    case .identifier, .identifierOf, .request, .payload, .history, .launches, .lastItems, .items, .output, .spans,
-      .spread, .transfers, .openTransfersOn, .dependencies, .result, .inputs,
+    case .identifier, .identifierOf, .request, .progress, .payload, .history, .launches, .lastItems, .items, .output,
+      .spans, .spread, .transfers, .openTransfersOn, .dependencies, .result, .inputs,
       .ready, .due, .exampleOf, .pattern, .lockedPattern, .patternNamed, .definition, .versions, .allDefinitions,
       .namespaces, .lockedNamespace, .allRunning, .host, .hostRow, .conditions,
       .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit, .notifications, .limits,

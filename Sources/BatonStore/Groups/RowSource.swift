@@ -17,10 +17,17 @@ extension RowParameter: ExpressibleByIntegerLiteral {
 /// A question of a loader, in SQL that every database understands which keeps a store. `?1` and so on stand for the
 /// parameters. `column IN ?1` compares the column with the values of a list.
 struct RowQuestion {
+  /// The table of which the question asks for whole rows; `nil` if `sql` is a whole statement.
+  var table: String?
+  /// The statement, or the condition for the rows of `table`.
   var sql: String
   var parameters: [RowParameter]
 
   init(_ sql: String, _ parameters: RowParameter...) { (self.sql, self.parameters) = (sql, parameters) }
+
+  init(rowsOf table: String, _ condition: String, _ parameters: [RowParameter]) {
+    (self.table, sql, self.parameters) = (table, condition, parameters)
+  }
 
   /// The text with `IN ?1` replaced by what compares with a list in the dialect, and every other `?1` by `parameter`.
   /// - Parameters:

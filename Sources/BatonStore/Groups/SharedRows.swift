@@ -28,10 +28,14 @@ struct RowLock: Hashable, Comparable {
     case coordinator, identifier, request, pattern, namespace, limitKey, host, identities, credentials, audit
 
     /// The table whose rows are locked one by one; `nil` for a lock that stands for all rows of a table, of a
-    /// namespace, or of the key of a limit.
+    /// namespace, or of the key of a limit. It is asked for once for each lock, as `NumberedTable.name` for each group.
     var tableName: String? {
       switch self {
-      case .coordinator, .identifier, .request, .pattern, .host: "\(self)"
+      case .coordinator: "coordinator"
+      case .identifier: "identifier"
+      case .request: "request"
+      case .pattern: "pattern"
+      case .host: "host"
       case .namespace, .limitKey, .identities, .credentials, .audit: nil
       }
     }

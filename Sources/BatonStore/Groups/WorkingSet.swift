@@ -41,15 +41,20 @@ extension Cell {
   var string: String { if case .text(let value) = self { value } else { "" } }
 }
 
-/// A table of the schema: its columns, and which of them are its primary key.
-struct TableShape: Hashable {
+/// A table of the schema: its columns, and which of them are its primary key. It is a class because each change of a
+/// row names its table.
+final class TableShape: Hashable, Sendable {
   /// The place of the table in the schema. Shapes of one schema are compared by it alone, because each row is.
-  var number: Int
-  var name: String
-  var columns: [String]
-  var types: [ColumnType]
+  let number: Int
+  let name: String
+  let columns: [String]
+  let types: [ColumnType]
   /// The positions of the columns of the primary key.
-  var key: [Int]
+  let key: [Int]
+
+  init(number: Int, name: String, columns: [String], types: [ColumnType], key: [Int]) {
+    (self.number, self.name, self.columns, self.types, self.key) = (number, name, columns, types, key)
+  }
 
   static func == (one: TableShape, other: TableShape) -> Bool { one.number == other.number }
   func hash(into hasher: inout Hasher) { hasher.combine(number) }
@@ -85,6 +90,13 @@ enum RowID: Hashable {
   case number(Int64)
   case cells([Cell])
 
+  func hash(into hasher: inout Hasher) {
+    switch self {
+    case .number(let number): hasher.combine(number)
+    case .cells(let cells): hasher.combine(cells)
+    }
+  }
+
   /// The number; 0 for a key of several columns.
   var number: Int64 { if case .number(let number) = self { number } else { 0 } }
 
@@ -100,8 +112,8 @@ enum RowID: Hashable {
 typealias Rows = [TableShape: [RowID: [Cell]]]
 
 /// What a group of writes has changed in one row.
-struct RowChange {
-  enum Kind {
+struct RowChange: Equatable {
+  enum Kind: Equatable {
     case insert([Cell])
     /// The positions of the columns that change, in their order, and their new values.
     case update([Int], [Cell])
@@ -127,35 +139,85 @@ struct RowChange {
 /// differences are stored. So each verb exists once, as a decision on loaded rows, and a group needs few exchanges with
 /// a database elsewhere, however many statements its verbs have.
 ///
-/// It has the schema of a store with all its checks, but no foreign keys, because the rows that others refer to may not
-/// be loaded.
+/// It has the schema of a store. It has no foreign keys, because the rows that others refer to may not be loaded, no
+/// checks of single rows, which the store makes, and only the indexes by which verbs look for one row.
 ///
 /// `@unchecked Sendable`: only the queue of the database calls it, one block at a time.
 final class WorkingSet: @unchecked Sendable {
+  /// The tables, each at the place that its shape names.
   private let tables: [Table]
+  private let places: [String: Int]
   private let begin: Prepared
   private let commit: Prepared
   private let rollback: Prepared
 
-  fileprivate struct Table {
+  fileprivate final class Table {
     let shape: TableShape
-    /// The position of the only column of the primary key, if that is a number.
-    let number: Int32?
+    private let db: Database
+    /// Whether the primary key is one number.
+    private let hasNumber: Bool
     let insert: Prepared
-    let select: Prepared
+    let selectAll: Prepared
+    let selectRow: Prepared
     let delete: Prepared
+    private var selects: [[Int]: Prepared] = [:]
+    private static let mostSelects = 64
+
+    init(_ shape: TableShape, in db: Database) throws {
+      func prepared(_ sql: String) throws -> Prepared { Prepared(try db.makeStatement(sql: sql)) }
+      (self.shape, self.db) = (shape, db)
+      hasNumber = shape.key.count == 1 && shape.types[shape.key[0]] == .integer
+      let places = Array(repeating: "?", count: shape.columns.count).joined(separator: ", ")
+      let key = shape.key.map { "\"\(shape.columns[$0])\" = ?" }.joined(separator: " AND ")
+      insert = try prepared("INSERT INTO \(shape.name) VALUES (\(places))")
+      selectAll = try prepared("SELECT * FROM \(shape.name) NOT INDEXED")
+      selectRow = try prepared("SELECT * FROM \(shape.name) WHERE \(key)")
+      delete = try prepared("DELETE FROM \(shape.name)")
+    }
+
+    /// All rows in the order of the table: the columns of the primary key, and then these.
+    func select(_ columns: [Int]) throws -> Prepared {
+      if let known = selects[columns] { return known }
+      // Groups mix queries in ever new ways.
+      if selects.count >= Self.mostSelects { selects = [:] }
+      let names = (shape.key + columns).map { "\"\(shape.columns[$0])\"" }.joined(separator: ", ")
+      let made = Prepared(try db.makeStatement(sql: "SELECT \(names) FROM \(shape.name) NOT INDEXED"))
+      selects[columns] = made
+      return made
+    }
+
+    /// The columns in which rows that were loaded may have other values now. A row that was deleted and inserted again
+    /// may have them in all columns.
+    func columns(changedBy queries: [QueryChange]) -> [Int] {
+      let kinds = Set(queries.map(\.kind))
+      if kinds.isSuperset(of: [.insert, .delete]) { return Array(shape.columns.indices) }
+      let names = Set(queries.flatMap(\.columns))
+      return shape.columns.indices.filter { names.contains(shape.columns[$0]) }
+    }
+
+    /// The primary key of a row of `select`.
+    func id(of row: Columns) -> RowID {
+      hasNumber ? .number(row.int64(0)) : .cells(shape.key.indices.map { row.cell(Int32($0)) })
+    }
   }
 
   static func database() throws -> DatabaseQueue {
     var configuration = SQLiteStore.configuration
     configuration.foreignKeysEnabled = false
+    // Each row comes from the store, or goes there, and is checked there.
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA ignore_check_constraints = ON") }
     let queue = try DatabaseQueue(configuration: configuration)
     try Migrations.run(on: queue, incarnation: nil)
-    // Rows are put in and taken out at will here; the store itself has the triggers that guard the audit log.
+    // Rows are put in and taken out at will here; the store itself has the triggers that guard the audit log. The
+    // dropped indexes are those of lists, of the history of hosts, and of questions that a group asks once: it reads all
+    // of its rows for these questions, and each change of a row costs less.
     try queue.write {
       try $0.execute(
         sql: """
           DROP TRIGGER audit_is_not_changed; DROP TRIGGER audit_is_not_deleted;
+          DROP INDEX request_host; DROP INDEX request_unsuccessful; DROP INDEX launch_of_host;
+          DROP INDEX request_dated; DROP INDEX request_eligible; DROP INDEX request_scheduled;
+          DROP INDEX request_ended_steady; DROP INDEX request_tell_at;
           DELETE FROM store; DELETE FROM audit_head
           """)
     }
@@ -164,21 +226,16 @@ final class WorkingSet: @unchecked Sendable {
 
   init(_ db: Database) throws {
     func prepared(_ sql: String) throws -> Prepared { Prepared(try db.makeStatement(sql: sql)) }
-    tables = try TableShape.all(in: db).map { shape in
-      let places = Array(repeating: "?", count: shape.columns.count).joined(separator: ", ")
-      let number = shape.key.count == 1 && shape.types[shape.key[0]] == .integer ? Int32(shape.key[0]) : nil
-      return Table(
-        shape: shape, number: number, insert: try prepared("INSERT INTO \(shape.name) VALUES (\(places))"),
-        select: try prepared("SELECT * FROM \(shape.name)"), delete: try prepared("DELETE FROM \(shape.name)"))
-    }
+    tables = try TableShape.all(in: db).map { try Table($0, in: db) }
+    places = Dictionary(uniqueKeysWithValues: tables.map { ($0.shape.name, $0.shape.number) })
     (begin, commit, rollback) = (try prepared("BEGIN"), try prepared("COMMIT"), try prepared("ROLLBACK"))
   }
 
   /// Puts the rows in.
   func fill(_ rows: Rows) throws {
     try inTransaction {
-      for table in tables {
-        guard let found = rows[table.shape] else { continue }
+      for (shape, found) in rows {
+        let table = tables[shape.number]
         // In the order of their numbers, rows are appended to their table, which costs less.
         for (_, row) in found.sorted(by: { $0.key.number < $1.key.number }) { try table.insert.run(cells: row) }
       }
@@ -186,25 +243,56 @@ final class WorkingSet: @unchecked Sendable {
   }
 
   /// The differences to the rows that were loaded, in an order in which they can be stored one by one.
-  func changes(since loaded: Rows) throws -> [RowChange] {
+  /// - Parameter queries: what the verbs may have changed. Nothing else is compared: a group changes few columns of few
+  ///   tables, and reads many that it does not change.
+  func changes(since loaded: Rows, by queries: [QueryChange]) throws -> [RowChange] {
+    let changed = Dictionary(grouping: queries) { query in
+      guard let place = places[query.table] else { preconditionFailure("a query changes no table of Baton's") }
+      return place
+    }
+    let changes = try differences(to: loaded, in: changed.keys.sorted()) { place in
+      tables[place].columns(changedBy: changed[place] ?? [])
+    }
+    assert(
+      (try? differences(to: loaded, in: Array(tables.indices)) { Array(tables[$0].shape.columns.indices) }) == changes,
+      "a verb has changed what the texts of its queries do not say")
+    return changes
+  }
+
+  /// - Parameters:
+  ///   - places: the tables that are compared.
+  ///   - columns: the columns of a table that are compared. New rows have all columns.
+  private func differences(
+    to loaded: Rows, in places: [Int], _ columns: (Int) -> [Int]
+  ) throws -> [RowChange] {
     var ranks = Array(repeating: [RowChange](), count: RowChange.ranks)
     func add(_ change: RowChange) { ranks[change.rank].append(change) }
-    for table in tables {
-      let (shape, before) = (table.shape, loaded[table.shape] ?? [:])
-      var kept = 0
-      try table.select.all(cells: []) { row in
-        let id = table.id(of: row)
-        guard let old = before[id] else {
-          add(RowChange(table: shape, key: id.cells, kind: .insert(row.cells(shape.columns.count))))
-          return
+    for place in places {
+      let (table, shape, columns) = (tables[place], tables[place].shape, columns(place))
+      let before = loaded[shape] ?? [:]
+      if before.isEmpty {
+        for row in try table.selectAll.all(cells: [], row: { $0.cells(shape.columns.count) }) {
+          add(RowChange(table: shape, key: shape.key(of: row), kind: .insert(row)))
         }
+        continue
+      }
+      var (kept, new) = (0, [RowID]())
+      try table.select(columns).all(cells: []) { row in
+        let id = table.id(of: row)
+        guard let old = before[id] else { return new.append(id) }
         kept += 1
-        let columns = old.indices.filter { !row.has(Int32($0), old[$0]) }
-        if columns.isEmpty { return }
-        add(RowChange(table: shape, key: id.cells, kind: .update(columns, columns.map { row.cell(Int32($0)) })))
+        let first = shape.key.count
+        let changed = columns.indices.filter { !row.has(Int32(first + $0), old[columns[$0]]) }
+        if changed.isEmpty { return }
+        let values = changed.map { row.cell(Int32(first + $0)) }
+        add(RowChange(table: shape, key: id.cells, kind: .update(changed.map { columns[$0] }, values)))
+      }
+      for id in new {
+        let row = try table.selectRow.all(cells: id.cells) { $0.cells(shape.columns.count) }[0]
+        add(RowChange(table: shape, key: id.cells, kind: .insert(row)))
       }
       if kept == before.count { continue }
-      let left = Set(try table.select.all(cells: []) { table.id(of: $0) })
+      let left = Set(try table.select([]).all(cells: []) { table.id(of: $0) })
       for id in before.keys where !left.contains(id) {
         add(RowChange(table: shape, key: id.cells, kind: .delete))
       }
@@ -212,9 +300,13 @@ final class WorkingSet: @unchecked Sendable {
     return Array(ranks.joined())
   }
 
-  /// Takes all rows out.
-  func clear() throws {
-    try inTransaction { for table in tables { try table.delete.run() } }
+  /// Takes all rows out: those that were loaded, and those that verbs may have added.
+  func clear(_ loaded: Rows, and queries: [QueryChange]) throws {
+    try inTransaction {
+      for place in Set(loaded.keys.map(\.number) + queries.compactMap { places[$0.table] }) {
+        try tables[place].delete.run()
+      }
+    }
   }
 
   /// One transaction costs less than one for each statement.
@@ -242,13 +334,6 @@ extension TableShape {
     case "unsent_span", "rejected_span", "completion": .isKept
     default: .conflicts
     }
-  }
-}
-
-extension WorkingSet.Table {
-  fileprivate func id(of row: Columns) -> RowID {
-    if let number { return .number(row.int64(number)) }
-    return .cells(shape.key.map { row.cell(Int32($0)) })
   }
 }
 

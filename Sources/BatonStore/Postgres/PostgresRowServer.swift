@@ -304,7 +304,7 @@ final class PostgresRowSource: RowSource {
     for (table, rows) in zip(tables, answers) where table.tableName != nil { answer.locked[table] = try rows.cells }
     let width = catalog["request"].columns.count
     answer.free = try answers.dropFirst(locks.count).prefix(exchange.free.count).map { rows in
-      try rows.cells.map { RowExchange.Free(request: Array($0[..<width]), identifier: Array($0[width...])) }
+      try zip(rows.cells(in: 0..<width), rows.cells(in: width..<rows.columnCount)).map(RowExchange.Free.init)
     }
     answer.rows = try answers.dropFirst(locks.count + exchange.free.count).map { try $0.cells }
     return answer
@@ -324,7 +324,7 @@ final class PostgresRowSource: RowSource {
     case .audit: preconditionFailure("the audit log is not locked before it is written")
     case .coordinator, .identifier, .request, .pattern, .host:
       let name = table.tableName ?? ""
-      let text = catalog.text(named: "lock \(name)") {
+      let text = catalog.text(named: RowCatalog.Name(subject: "lock", text: name)) {
         let isIgnored = server.trial.ignored.contains(table)
         return """
           SELECT \(catalog.columns(of: name)) FROM \(name) WHERE \(table.key) = ANY($1)
@@ -336,17 +336,16 @@ final class PostgresRowSource: RowSource {
   }
 
   private func statement(_ question: RowQuestion, limit: Int) -> PostgresStatement {
-    var question = question
-    let columns = catalog.text(named: "free") {
-      "\(catalog.columns(of: "request", prefix: "r.")), \(catalog.columns(of: "identifier", prefix: "i."))"
+    let text = catalog.text(named: RowCatalog.Name(subject: "free", text: question.sql)) {
+      let columns =
+        "\(catalog.columns(of: "request", prefix: "r.")), \(catalog.columns(of: "identifier", prefix: "i."))"
+      // In this order a request whose identifier is locked stays free.
+      return """
+        SELECT \(columns) FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(catalog.translate(question))
+        LIMIT $\(question.parameters.count + 1) FOR NO KEY UPDATE OF i, r SKIP LOCKED
+        """
     }
-    // In this order a request whose identifier is locked stays free.
-    question.sql = """
-      SELECT \(columns) FROM request r JOIN identifier i ON i.id = r.identifier WHERE \(question.sql)
-      LIMIT ?\(question.parameters.count + 1) FOR NO KEY UPDATE OF i, r SKIP LOCKED
-      """
-    question.parameters.append(.integer(limit))
-    return statement(question)
+    return PostgresStatement(text, (question.parameters + [.integer(limit)]).map(\.value))
   }
 
   private func statement(_ question: RowQuestion) -> PostgresStatement {

@@ -188,11 +188,12 @@ extension ColumnType {
 
 extension PostgresRows {
   /// The cells of all rows.
-  var cells: [[Cell]] {
-    get throws {
-      let types = (0..<columnCount).map(type)
-      return try (0..<count).map { row in try types.indices.map { try cell(row, $0, types[$0]) } }
-    }
+  var cells: [[Cell]] { get throws { try cells(in: 0..<columnCount) } }
+
+  /// The cells of these columns of all rows.
+  func cells(in columns: Range<Int>) throws -> [[Cell]] {
+    let types = (0..<columnCount).map(type)
+    return try (0..<count).map { row in try columns.map { try cell(row, $0, types[$0]) } }
   }
 
   private func cell(_ row: Int, _ column: Int, _ type: PostgresType) throws -> Cell {

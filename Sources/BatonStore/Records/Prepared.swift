@@ -90,8 +90,12 @@ struct Prepared {
   func all<Result>(cells: [Cell], row: (Columns) throws -> Result) throws -> [Result] {
     guard case .sqlite(_, let handle) = place else { preconditionFailure("cells are bound in SQLite only") }
     defer { sqlite3_reset(handle) }
+    // Most columns of most rows are null, and so is a parameter that is not bound.
+    sqlite3_clear_bindings(handle)
     var index: Int32 = 0
-    for cell in cells { try bind(cell, &index, handle) }
+    for cell in cells {
+      if case .null = cell { index += 1 } else { try bind(cell, &index, handle) }
+    }
     return try allRows(handle, row)
   }
 

@@ -23,7 +23,7 @@ extension Verbs {
   /// - Parameter host: the host of the process that commits; `nil` if that process holds no lease.
   func checkpoint(_ checkpoint: Checkpoint, on host: Int64?) throws -> CheckpointAnswer {
     let request = checkpoint.launch.request.rawValue
-    try need(.request(checkpoint.launch.request))
+    try need(.progress(checkpoint.launch.request))
     let standing = try prepare(.standing).first(request) { row in
       (
         isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2),
@@ -67,6 +67,7 @@ extension Verbs {
   /// again. Otherwise the launch made a mistake, and the batch is refused.
   private func repeated(_ checkpoint: Checkpoint, end: Int64?) throws -> CheckpointAnswer {
     let launch = checkpoint.launch
+    try need(.request(launch.request))
     let first = try prepare(.firstBatch).first(launch.request.rawValue, launch.number) { $0.int(0) } ?? 0
     guard checkpoint.batch < first else { return .committed(batch: checkpoint.batch, end: end) }
     return .refused(

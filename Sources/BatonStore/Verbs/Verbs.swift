@@ -15,7 +15,7 @@ package final class Verbs {
   let queuesSpans: Bool
   /// The tenure of the writer; `nil` for a reader.
   var tenure: Tenure?
-  private var prepared: [ObjectIdentifier: Prepared] = [:]
+  private var prepared: [ObjectIdentifier: PreparedQuery] = [:]
   /// Whether other coordinators can have this store open at the same time.
   let isShared: Bool
   /// This coordinator's rows of `share`. They are kept over transactions, because only this coordinator writes them
@@ -50,6 +50,10 @@ package final class Verbs {
   var writes = 0
   /// The rows that this transaction has, if the connection has only those; `nil` if it has the whole store.
   var held: HeldRows?
+  /// What the queries of this transaction may have changed, if the connection has only the rows of `held`.
+  private(set) var changes: [QueryChange] = []
+  /// The number of the transaction with `held`.
+  private var turn = 0
 
   init(
     _ source: any StatementSource, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool
@@ -69,12 +73,38 @@ package final class Verbs {
 
   /// The prepared statement of a query, prepared at the first use on this connection.
   func prepare(_ query: Query) throws -> Prepared {
-    if query.isWrite { writes &+= 1 }
     let key = ObjectIdentifier(query)
-    if let known = prepared[key] { return known }
-    let made = try source.prepared(query)
-    prepared[key] = made
-    return made
+    let known: PreparedQuery
+    if let found = prepared[key] {
+      known = found
+    } else {
+      known = PreparedQuery(try source.prepared(query))
+      prepared[key] = known
+    }
+    if query.isWrite { note(query, known) }
+    return known.statement
+  }
+
+  private func note(_ query: Query, _ known: PreparedQuery) {
+    writes &+= 1
+    guard held != nil, known.lastTurn != turn, let change = query.change else { return }
+    known.lastTurn = turn
+    changes.append(change)
+  }
+
+  /// A query that was prepared, and the last transaction with `held` that it may have changed.
+  private final class PreparedQuery {
+    let statement: Prepared
+    var lastTurn = 0
+
+    init(_ statement: Prepared) { self.statement = statement }
+  }
+
+  /// The next transaction has these rows.
+  func hold(_ rows: HeldRows) {
+    held = rows
+    turn += 1
+    changes = []
   }
 
   /// Writes back what the verbs of this transaction have counted. It is called once before the commit, and by verbs
