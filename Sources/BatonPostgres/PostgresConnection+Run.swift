@@ -95,7 +95,8 @@ extension PostgresStatement {
 }
 
 extension String {
-  /// Whether the text contains U+0000, which would end it for libpq. Each text of a statement is looked at each time.
+  /// Whether the text contains U+0000, which would end it for libpq. The text of a statement is searched each time that
+  /// the statement is sent, so it is searched with memchr.
   fileprivate var hasNull: Bool {
     let found = utf8.withContiguousStorageIfAvailable { bytes in
       bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false

@@ -27,6 +27,7 @@ import Testing
 
   @Test func anUpdateNamesItsColumns() {
     expect("UPDATE store SET is_paused = 1", .update, "store", ["is_paused"])
+    expect("UPDATE launch SET batches=?,ended_at=? WHERE request = ?", .update, "launch", ["batches", "ended_at"])
     expect(
       """
       UPDATE request SET state = ?1, cause = ?2,

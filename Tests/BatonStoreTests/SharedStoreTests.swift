@@ -139,6 +139,26 @@ import Testing
     #expect(again[0].assignments.count == 1)
   }
 
+  // MARK: Several writes in one group
+
+  /// The checkpoint locks the request and loads little of it; the cancellation finds the request by its name.
+  @Test(arguments: Way.allCases, [true, false])
+  func aCheckpointAndACancellationByNameInOneGroupBothCount(way: Way, isCancelledFirst: Bool) async throws {
+    let (first, _) = try two(way)
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    let launch = try await first.start(definition)
+    let commit = Checkpoint(launch: launch, batch: 0, completedUnits: 1)
+    let (saved, cancelled) = try await first.write(.urgent) { verbs in
+      let cancel = { try verbs.cancel(.identifier(JobIdentifier("com.a")!), by: "me", at: someTime) }
+      let before = isCancelledFirst ? try cancel() : []
+      let saved = try verbs.checkpoint([commit], from: someWorker, at: someTime)
+      return (saved, try before + (isCancelledFirst ? [] : cancel()))
+    }
+    #expect(saved == [.committed(batch: 0)])
+    #expect(cancelled.count == 1)
+  }
+
   // MARK: Leases
 
   @Test(arguments: Way.allCases)

@@ -131,7 +131,7 @@ struct ByteText: Hashable {
 enum NumberedTable: Int, CaseIterable {
   case identifier, request, submission, pattern, definition, host, itemPage
 
-  /// The name of the table. It is asked for in each group, and `"\(self)"` would ask the runtime for it.
+  /// The name of the table. Each group asks for it, and `"\(self)"` would look the case up in the metadata of the type.
   var name: String {
     switch self {
     case .identifier: "identifier"

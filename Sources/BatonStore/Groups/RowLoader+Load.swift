@@ -148,6 +148,8 @@ extension RowLoader {
   }
 
   private mutating func load(requests: [Int64]) {
+    // The row of a request that has a checkpoint came with its lock, maybe before more of the request was wanted.
+    take(requests: requests.compactMap { keys.contains(.progress(RequestID($0))) ? row($0, of: "request") : nil })
     let unlocked = requests.filter { !locks.contains(RowLock(table: .request, id: $0)) }
     if !unlocked.isEmpty { load("request", "id IN ?1", .integers(unlocked)) { $0.take($1, of: .request) } }
     // A request that was not launched has progress if a batch of it was skipped.
@@ -215,6 +217,7 @@ extension RowLoader {
     for row in found {
       let (request, itsIdentifier, itsDefinition) = (row[id].number, row[identifier].number, row[definition].number)
       memory.note(request: request, itsIdentifier, itsDefinition)
+      // A checkpoint wants nothing of what belongs to its request.
       if keys.contains(.progress(RequestID(request))), !requests.all.contains(request) { continue }
       requests.insert(request)
       definitions.insert(itsDefinition)

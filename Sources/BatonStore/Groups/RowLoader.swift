@@ -145,6 +145,9 @@ struct RowLoader {
     rows[catalog[table]]?[.number(id)]?[self.column(column, of: table)]
   }
 
+  /// A row that was loaded; `nil` if there is no such row.
+  func row(_ id: Int64, of table: String) -> [Cell]? { rows[catalog[table]]?[.number(id)] }
+
   mutating func keep(_ found: [[Cell]], of shape: TableShape) {
     if found.isEmpty { return }
     // Taken out of the dictionary, so that it is changed in place.

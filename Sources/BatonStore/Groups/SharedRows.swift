@@ -28,7 +28,7 @@ struct RowLock: Hashable, Comparable {
     case coordinator, identifier, request, pattern, namespace, limitKey, host, identities, credentials, audit
 
     /// The table whose rows are locked one by one; `nil` for a lock that stands for all rows of a table, of a
-    /// namespace, or of the key of a limit. It is asked for once for each lock, as `NumberedTable.name` for each group.
+    /// namespace, or of the key of a limit. The name is asked for once for each lock.
     var tableName: String? {
       switch self {
       case .coordinator: "coordinator"

@@ -42,7 +42,7 @@ extension Cell {
 }
 
 /// A table of the schema: its columns, and which of them are its primary key. It is a class because each change of a
-/// row names its table.
+/// row names its table, and a reference costs less to copy.
 final class TableShape: Hashable, Sendable {
   /// The place of the table in the schema. Shapes of one schema are compared by it alone, because each row is.
   let number: Int
@@ -139,8 +139,9 @@ struct RowChange: Equatable {
 /// differences are stored. So each verb exists once, as a decision on loaded rows, and a group needs few exchanges with
 /// a database elsewhere, however many statements its verbs have.
 ///
-/// It has the schema of a store. It has no foreign keys, because the rows that others refer to may not be loaded, no
-/// checks of single rows, which the store makes, and only the indexes by which verbs look for one row.
+/// It has the schema of a store, with three exceptions. It has no foreign keys, because the rows that others refer to
+/// may not be loaded. It does not check rows (`CHECK`): the store does, when the group stores them. It lacks the
+/// indexes that verbs use rarely or never.
 ///
 /// `@unchecked Sendable`: only the queue of the database calls it, one block at a time.
 final class WorkingSet: @unchecked Sendable {
@@ -187,7 +188,7 @@ final class WorkingSet: @unchecked Sendable {
     }
 
     /// The columns in which rows that were loaded may have other values now. A row that was deleted and inserted again
-    /// may have them in all columns.
+    /// may have other values in all columns.
     func columns(changedBy queries: [QueryChange]) -> [Int] {
       let kinds = Set(queries.map(\.kind))
       if kinds.isSuperset(of: [.insert, .delete]) { return Array(shape.columns.indices) }
@@ -209,8 +210,8 @@ final class WorkingSet: @unchecked Sendable {
     let queue = try DatabaseQueue(configuration: configuration)
     try Migrations.run(on: queue, incarnation: nil)
     // Rows are put in and taken out at will here; the store itself has the triggers that guard the audit log. The
-    // dropped indexes are those of lists, of the history of hosts, and of questions that a group asks once: it reads all
-    // of its rows for these questions, and each change of a row costs less.
+    // dropped indexes are those of lists, of the history of hosts, and of questions that groups ask rarely: a group
+    // reads all of its rows for these questions, and each change of a row costs less.
     try queue.write {
       try $0.execute(
         sql: """

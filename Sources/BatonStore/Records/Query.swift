@@ -35,7 +35,7 @@ struct QueryChange: Equatable {
     default: return nil
     }
     columns = Self.assigned(in: sql)
-    // What the text does not say would not be stored, so a text that is read wrongly ends the first test that uses it.
+    // What is not read from the text would not be stored, so a text of another form ends the process here.
     precondition(
       (columns + [table]).allSatisfy { $0.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F } }
         && (kind != .update || !columns.isEmpty), "a query has another form than those that are known: \(sql)")
@@ -47,13 +47,16 @@ struct QueryChange: Equatable {
   private static func assigned(in sql: String) -> [String] {
     let words = sql.split(whereSeparator: \.isWhitespace)
     guard let set = words.firstIndex(of: "SET") else { return [] }
-    var (names, depth, beginsName) = ([String](), 0, true)
-    for word in words[(set + 1)...] {
-      if depth == 0, word == "WHERE" { break }
-      if depth == 0, beginsName { names.append(String(word)) }
-      depth += word.count { $0 == "(" } - word.count { $0 == ")" }
-      beginsName = depth == 0 && word.last == ","
+    var (assignments, depth) = ([""], 0)
+    for character in words[(set + 1)...].joined(separator: " ") {
+      depth += character == "(" ? 1 : character == ")" ? -1 : 0
+      if depth == 0, character == "," {
+        assignments.append("")
+        continue
+      }
+      assignments[assignments.count - 1].append(character)
+      if depth == 0, assignments[assignments.count - 1].hasSuffix(" WHERE ") { break }
     }
-    return names
+    return assignments.map { String($0.prefix { $0 != "=" }.split(separator: " ").first ?? "") }
   }
 }

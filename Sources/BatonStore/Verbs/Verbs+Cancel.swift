@@ -75,7 +75,10 @@ extension Verbs {
     case .identifier(let name):
       try need(.identifier(name))
       // The waiting request is cancelled first, because the end of the live one would release it.
-      return try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), order, now)
+      let unfinished = try prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished)
+      // None of them may be passed over.
+      try need(unfinished.map { .identifierOf(RequestID($0.id)) })
+      return try cancel(unfinished, order, now)
     case .flow(let flow): return try cancelFlow(flow, order, at: now)
     case .all: return try cancelAll(order, at: now)
     }

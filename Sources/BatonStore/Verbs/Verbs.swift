@@ -92,7 +92,7 @@ package final class Verbs {
     changes.append(change)
   }
 
-  /// A query that was prepared, and the last transaction with `held` that it may have changed.
+  /// A query that was prepared, and the last transaction with `held` that used it.
   private final class PreparedQuery {
     let statement: Prepared
     var lastTurn = 0
