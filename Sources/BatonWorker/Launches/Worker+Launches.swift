@@ -108,9 +108,21 @@ extension Worker {
     guard let handler = handler(for: definition.pattern) else {
       throw WorkerError("this worker has no handler for '\(definition.pattern)'")
     }
+    try demandShard(of: assignment, definition)
     let task = JobTask(assignment, definition, gpus: gpus(of: assignment), runtime)
     try await handler(task)
     try await task.commitAdded()
+  }
+
+  /// Throws if the coordinator has assigned a shard that the definition does not have.
+  private func demandShard(of assignment: Assignment, _ definition: Definition) throws {
+    guard let shard = assignment.shard else { return }
+    let count = definition.spread?.shards ?? 1
+    guard (0..<count).contains(shard.index) else {
+      throw WorkerError(
+        "the coordinator has assigned shard \(shard.index) of '\(assignment.identifier)', whose definition has "
+          + "\(count) (counted from 0)")
+    }
   }
 
   /// Returns the GPUs that the launch holds, by the ids that their drivers use.
