@@ -190,8 +190,6 @@ private struct JobLives {
           INSERT INTO launch (request, number, host, incarnation, gpus, span_id, started_at, first_batch)
           SELECT id, 1, $2, 'limit', '', decode(repeat('07', 8), 'hex'), 1, 0 FROM unnest($1::bigint[]) AS id
           """, [list, .integer(host)]),
-        PostgresStatement(
-          "UPDATE identifier SET last_first_launch_at = 1 FROM unnest($1::bigint[]) AS v WHERE id = v", [list]),
       ] + ending())
     return ids
   }
@@ -227,11 +225,6 @@ private struct JobLives {
           ON CONFLICT (request) DO UPDATE
           SET batches = excluded.batches, completed_units = excluded.completed_units, cursor = excluded.cursor
           """, [list, .blobs(ids.map { _ in cursor }), .integer(commits)]),
-        PostgresStatement(
-          """
-          UPDATE launch AS t SET batches = $3
-          FROM unnest($1::bigint[], $2::bigint[]) AS v (id, number) WHERE t.request = v.id AND t.number = v.number
-          """, [list, .integers(ids.map { _ in 1 }), .integer(commits)]),
       ] + ending())
   }
 }

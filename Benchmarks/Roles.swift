@@ -106,9 +106,12 @@ enum Role: String {
     }
     worker.register("com.example.bench.checkpoint.*") { task in
       let (count, bytes) = try { ($0[0], $0[1]) }(task.payload(as: [Int].self))
-      let cursor = String(repeating: "x", count: bytes)
+      let rest = String(repeating: "x", count: bytes)
       say("begin \(SystemClocks.instant().nanoseconds)")
-      for index in 0..<count { try await task.checkpoint(cursor, completed: Int64(index), of: Int64(count)) }
+      // Each cursor is another one, as those of real work are.
+      for index in 0..<count {
+        try await task.checkpoint("\(index)-\(rest)", completed: Int64(index), of: Int64(count))
+      }
       say("end \(SystemClocks.instant().nanoseconds)")
     }
     worker.register("com.example.bench.spread") { task in
