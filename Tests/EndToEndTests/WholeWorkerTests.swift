@@ -83,7 +83,9 @@ extension EndToEnd {
       }
       // From three hours before now to two hours before now.
       let hour = Calendar.current.component(.hour, from: Date())
-      try write(hours: "\(Self.clock(hour + 21))-\(Self.clock(hour + 22))")
+      let (begin, end) = ((hour + 21) % 24, (hour + 22) % 24)
+      // An end at midnight is written as 24:00.
+      try write(hours: "\(Self.clock(begin))-\(Self.clock(end == 0 ? 24 : end))")
       let config = ["BATON_CONFIG": "\(fleet.folder)/worker.yaml"]
       try await fleet.startWorker("desk", program: program, adding: config)
       try await submit(fleet, "requiredLabels: {zone: cellar}")
@@ -100,7 +102,7 @@ extension EndToEnd {
       #expect(hosts.contains("garage"), "\(hosts)")
     }
 
-    private static func clock(_ hour: Int) -> String { String(format: "%02d:00", hour % 24) }
+    private static func clock(_ hour: Int) -> String { String(format: "%02d:00", hour) }
 
     @Test("A host that loses its power stops what must not drain its battery", arguments: programs)
     func conditions(program: Program) async throws {
