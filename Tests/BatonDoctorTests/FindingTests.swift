@@ -65,6 +65,17 @@ struct FindingTests {
   }
 
   @Test(
+    "a database that the store has left is a warning, and the speed of the data folder's disk is not that of the store")
+  func otherPlaces() {
+    var facts = Self.healthy
+    #expect(facts.findings.contains { $0.check == "sync" })
+    facts.postgres = PostgresInspection(address: "postgresql://db/baton", state: .moved("/var/lib/baton"))
+    let finding = facts.findings.first { $0.found.contains("not in postgresql://db/baton") }
+    #expect(finding?.level == .warning && finding?.found.hasSuffix("to /var/lib/baton") == true)
+    #expect(!facts.findings.contains { $0.check == "sync" })
+  }
+
+  @Test(
     "another history of the server is a warning until a coordinator has noticed it",
     arguments: [
       (nil, nil, .ok, "server 7, timeline 2, as before"),

@@ -4,8 +4,11 @@ import BatonStore
 /// Findings about data folders: their file system, their free room, their permissions, and how fast writes are durable.
 extension HostFacts {
   var storageFindings: [Finding] {
-    (store.map { $0.findings(named: "data folder", user: user, isStore: true) + databaseFindings + postgresFindings }
-      ?? [])
+    // The writes of a store in PostgreSQL are not as fast as this disk.
+    (store.map {
+      $0.findings(named: "data folder", user: user, isStore: true, measures: postgres == nil) + databaseFindings
+        + postgresFindings
+    } ?? [])
       + (work.map { $0.findings(named: "worker's folder", user: user, isStore: false) } ?? [])
   }
 
@@ -34,6 +37,13 @@ extension HostFacts {
     switch postgres.state {
     case .unreachable(let why):
       return finding(.problem, "cannot be used: \(why)", "correct the setting 'store', or the server")
+    case .moved(let place):
+      return [
+        Finding(
+          .storage, "database", .warning,
+          "the store is not in \(postgres.address): it moved, or is moving, from or to \(place)",
+          remedy: HostFacts.whereItIs)
+      ]
     case .found(.isStandby, _, _):
       return finding(
         .problem, "is a standby, which takes no writes",
@@ -59,6 +69,10 @@ extension HostFacts {
           + "survives a failover to it")
     }
   }
+
+  private static let whereItIs =
+    "set 'store' (BATON_STORE) to where it is; a coordinator that starts here looks for it there, and finishes a move "
+    + "that was interrupted"
 
   private var databaseFindings: [Finding] {
     guard let database else { return [] }
@@ -88,8 +102,7 @@ extension HostFacts {
       return [
         Finding(
           .storage, "database", .warning, "the store is not here: it moved, or is moving, from or to \(place)",
-          remedy: "set 'store' (BATON_STORE) to where it is; a coordinator that starts here looks for it there, and "
-            + "finishes a move that was interrupted")
+          remedy: HostFacts.whereItIs)
       ]
     case .foreign:
       return [
@@ -108,12 +121,14 @@ extension HostFacts {
 }
 
 extension HostFacts.Folder {
-  fileprivate func findings(named name: String, user: HostFacts.User, isStore: Bool) -> [Finding] {
+  fileprivate func findings(
+    named name: String, user: HostFacts.User, isStore: Bool, measures: Bool = false
+  ) -> [Finding] {
     let suffix = isStore ? "" : "Worker"
     let place = place(name, user, "folder" + suffix)
     guard isFolder else { return [place] }
     let kind = isStore ? [fileSystem] : []
-    let speed = isStore ? [speed].compactMap { $0 } : []
+    let speed = measures ? [speed].compactMap { $0 } : []
     return [place] + kind + [space("space" + suffix), files("inodes" + suffix)].compactMap { $0 } + speed
   }
 

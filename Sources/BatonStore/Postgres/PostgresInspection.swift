@@ -16,6 +16,8 @@ package struct PostgresInspection: Hashable, Sendable {
 
   package enum State: Hashable, Sendable {
     case found(Replication, synchronousCommit: String, PostgresHistory?)
+    /// The store has moved to this place, or is moving from there.
+    case moved(String)
     /// The server cannot be reached, or refuses the user or what a store needs.
     case unreachable(String)
   }
@@ -47,6 +49,7 @@ package struct PostgresInspection: Hashable, Sendable {
     let server = PostgresServer(address: address, limits: PostgresLimits())
     let connection = try server.connect()
     defer { connection.close() }
+    if let mark = try PostgresMark.read(connection, deadline: server.deadline()) { return .moved(mark.place) }
     let rows = try connection.run(
       PostgresStatement(
         """
