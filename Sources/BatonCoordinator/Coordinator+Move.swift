@@ -16,11 +16,12 @@ extension Coordinator {
     }
     var options = StoreMove.Options()
     (options.isRehearsal, options.report) = (isRehearsal, report)
-    logger.notice("a move of the store begins", metadata: ["to": "\(place.text)", "dryRun": "\(isRehearsal)"])
+    logger.notice("a move of the store begins", metadata: ["to": "\(place.shown)", "dryRun": "\(isRehearsal)"])
     do {
       return try await carryOutMove(to: place, options)
     } catch {
-      logger.notice("a move of the store ended early", metadata: ["to": "\(place.text)", "why": "\(error)"])
+      let why = error is CancellationError ? "it was given up" : "\(error)"
+      logger.notice("a move of the store ended early", metadata: ["to": "\(place.shown)", "why": "\(why)"])
       if let error = error as? StoreError {
         // The error may be that of the other place. Only some say that this coordinator cannot go on.
         if error.endsCoordinator { note(error, while: "moving the store") }
@@ -39,7 +40,7 @@ extension Coordinator {
     }
     let fleet = settings.receiptKey.map { ReceiptSeal($0).fleet }
     let summary = try await store.move(to: place, fleet: fleet, options)
-    if !options.isRehearsal { end(with: .relocated(to: place.text)) }
+    if !options.isRehearsal { end(with: .relocated(to: place.shown)) }
     return summary
   }
 }

@@ -62,6 +62,8 @@ package final class Coordinator: Sendable {
     var complaint: String?
     /// Whether the last look or write found that the store cannot be written.
     var isUnwritable = false
+    /// Whether a database elsewhere did not answer, and has taken no write since.
+    var isAway = false
     var transfers = TransferDesk()
   }
 
@@ -257,11 +259,13 @@ package final class Coordinator: Sendable {
   /// itself it is unknown what is stored until the store is opened again, so this coordinator ends. It also ends if
   /// another coordinator has the store.
   func note(_ error: any Error, while doing: String) {
-    let isUnwritable = (error as? StoreError)?.code == .cannotWrite
+    let code = (error as? StoreError)?.code
+    let isUnwritable = code == .cannotWrite
     let isNews = state.withLock { state in
       defer {
         state.complaint = "\(error)"
         if isUnwritable { state.isUnwritable = true }
+        if code == .unavailable, store.isShared { state.isAway = true }
       }
       return isUnwritable ? !state.isUnwritable : state.complaint != "\(error)"
     }
@@ -272,11 +276,12 @@ package final class Coordinator: Sendable {
 
   /// The store can be written, which is news only if it could not.
   func noteWritable() {
-    let wasUnwritable = state.withLock { state in
-      defer { state.isUnwritable = false }
-      return state.isUnwritable
+    let (wasUnwritable, wasAway) = state.withLock { state in
+      defer { (state.isUnwritable, state.isAway) = (false, false) }
+      return (state.isUnwritable, state.isAway)
     }
     if wasUnwritable { logger.notice("the store can be written again") }
+    if wasAway { logger.notice("the database of the store answers again") }
   }
 
   /// Returns once a worker that was not attached before is attached. Only one caller may wait.

@@ -67,20 +67,79 @@ import Testing
     try await store.close()
   }
 
-  @Test func aDatabaseOfAnotherProgramIsRefused() throws {
+  @Test(arguments: ["request", "customer"]) func aDatabaseOfAnotherProgramIsRefused(table: String) throws {
     let address = try TestDatabase.empty()
-    try run("CREATE TABLE request (id bigint)", on: address)
+    // Elsewhere, and in a view, it harms nothing.
+    try run("CREATE SCHEMA other; CREATE TABLE other.t (id bigint); CREATE VIEW v AS SELECT 1", on: address)
+    try run("CREATE TABLE \(table) (id bigint)", on: address)
     let error = #expect(throws: StoreError.self) { try TestDatabase.open(address) }
-    #expect(error?.code == .refused && error?.message.contains("tables of another program") == true)
+    #expect(error?.code == .refused && error?.message.contains("tables of another program (\(table))") == true)
+    try run("DROP TABLE \(table)", on: address)
+    #expect(throws: Never.self) { try TestDatabase.open(address) }
   }
+
+  private let none = PostgresStore.FleetFiles(hasKey: false, hasAuthority: false)
+  private let keyOnly = PostgresStore.FleetFiles(hasKey: true, hasAuthority: false)
+  private let both = PostgresStore.FleetFiles(hasKey: true, hasAuthority: true)
 
   @Test func aCoordinatorOfAnotherFleetIsRefused() async throws {
     let store = try TestDatabase.store()
-    try store.demand(fleet: "ours", folder: "/data")
-    try store.demand(fleet: "ours", folder: "/data")
-    let error = #expect(throws: StoreError.self) { try store.demand(fleet: "theirs", folder: "/data") }
+    try store.demand(fleet: "ours", folder: "/data", none)
+    try store.demand(fleet: "ours", folder: "/data", both)
+    let error = #expect(throws: StoreError.self) { try store.demand(fleet: "theirs", folder: "/data", none) }
     #expect(error?.code == .refused && error?.message.contains("receipt.key") == true)
     try await store.close()
+  }
+
+  /// The address is wrong, or the store was not moved.
+  @Test func aCoordinatorThatHasServedRefusesANewStore() async throws {
+    let store = try TestDatabase.store()
+    for _ in 0..<2 {
+      let error = #expect(throws: StoreError.self) { try store.demand(fleet: "ours", folder: "/data", both) }
+      #expect(error?.code == .refused && error?.message.contains("is the address right?") == true)
+    }
+    // A first start that was interrupted had made the key.
+    try store.demand(fleet: "ours", folder: "/data", keyOnly)
+    try store.demand(fleet: "ours", folder: "/data", both)
+    try await store.close()
+  }
+
+  @Test func aCoordinatorMakesNoAuthorityWhileAnotherOneServes() async throws {
+    let address = try TestDatabase.make()
+    let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))
+    try first.demand(fleet: "ours", folder: "/data", none)
+    try second.demand(fleet: "ours", folder: "/data", keyOnly)
+    try await first.serve(at: CoordinatorPlace(name: "anna", version: "1", workers: "a:1"))
+    let error = #expect(throws: StoreError.self) { try second.demand(fleet: "ours", folder: "/data", keyOnly) }
+    #expect(error?.code == .refused && error?.message.contains("(anna): copy its authority.pem") == true)
+    try second.demand(fleet: "ours", folder: "/data", both)
+    // Its own place does not count, and that of a coordinator that has ended neither.
+    try first.demand(fleet: "ours", folder: "/data", keyOnly)
+    try await first.close()
+    try second.demand(fleet: "ours", folder: "/data", keyOnly)
+    try await second.close()
+  }
+
+  @Test func aCoordinatorThatClosesItsStoreEndsItsTenure() async throws {
+    let address = try TestDatabase.make()
+    let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))
+    try await first.serve(at: CoordinatorPlace(name: "anna", version: "1", workers: "a:1"))
+    #expect(try await second.beat(nil).living.map(\.epoch) == [1])
+    try await first.close()
+    let beat = try await second.beat(nil)
+    #expect(beat.living.isEmpty && beat.isSteward)
+    try await second.close()
+  }
+
+  /// It is no coordinator that a person would look for.
+  @Test func aCoordinatorThatCouldNotStartLeavesNothing() async throws {
+    let address = try TestDatabase.make()
+    let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))
+    second.abandon()
+    #expect(try await first.beat(nil).living.isEmpty)
+    #expect(try await first.coordinators(endedSince: Timestamp(nanoseconds: 0)).map(\.epoch) == [1])
+    try await first.close()
+    try await second.close()
   }
 
   @Test func aNewerSchemaIsRefused() throws {
@@ -190,7 +249,7 @@ import Testing
       """, on: address)
     let store = try TestDatabase.open(address)
     #expect(store.receipt.store == "old")
-    try store.demand(fleet: "ours", folder: "/data")
+    try store.demand(fleet: "ours", folder: "/data", both)
     #expect(try await store.coordinators(endedSince: someTime.steady).map(\.epoch) == [1])
     try await store.close()
     #expect(try columns(address) == columns(recent))

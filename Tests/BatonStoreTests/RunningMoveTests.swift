@@ -278,6 +278,28 @@ import Testing
     try await store.close()
   }
 
+  /// The settings name the first of three places that the store has had since.
+  @Test func aStartFollowsTheStoreThroughSeveralMoves() async throws {
+    let (here, first, second) = (
+      StorePlace.folder(data), StorePlace.postgres(try TestDatabase.empty().withoutSecrets),
+      StorePlace.postgres(try TestDatabase.empty().withoutSecrets)
+    )
+    func move(to place: StorePlace) async throws {
+      let store = try SQLiteStore.open(folder: data, queuesSpans: true)
+      _ = try await store.move(to: place, fleet: nil, options())
+      try await store.close()
+    }
+    try await inFolder().0.close()
+    try await move(to: first)
+    let address = try PostgresAddress(first.text)
+    let store = try PostgresStore.open(address, postgres: TestDatabase.limits, folder: try DataFolderLock(data))
+    _ = try await store.move(to: here, fleet: nil, options())
+    try await store.close()
+    try await move(to: second)
+    #expect(try start(first) == here)
+    #expect(try start(here) == second)
+  }
+
   @Test(arguments: StoreMove.Step.allCases)
   func theNextStartFindsTheStoreThatMovedBack(step: StoreMove.Step) async throws {
     // The settings still name the folder, from which the store has moved before.

@@ -146,7 +146,10 @@ import Testing
     let address = try TestDatabase.empty()
     _ = try await StoreMove.toPostgres(from: old, to: address.redacted, fleet: "ours", options())
     let store = try TestDatabase.open(address)
-    #expect(throws: StoreError.self) { try store.demand(fleet: "theirs", folder: "/data") }
+    #expect(throws: StoreError.self) {
+      try store.demand(
+        fleet: "theirs", folder: "/data", PostgresStore.FleetFiles(hasKey: false, hasAuthority: false))
+    }
     let launches = try await store.assignments(on: someHost).map(\.launch)
     #expect(launches.count == 1)
     let lease = try await store.grantLease(someHost, someProcess, report: nil, at: someTime).lease
@@ -256,7 +259,7 @@ import Testing
     #expect(await refused("postgres://a:b@localhost/c", from: old)?.message.contains(".pgpass") == true)
     #expect(await refused("postgres://a@127.0.0.1:1/c", from: old)?.code == .unavailable)
     let connection = try PostgresConnection.connect(to: foreign, deadline: .now + .seconds(30))
-    try connection.script("CREATE TABLE request (id bigint)", deadline: .now + .seconds(30))
+    try connection.script("CREATE TABLE customer (id bigint)", deadline: .now + .seconds(30))
     connection.close()
     #expect(await refused(foreign.redacted, from: old)?.message.contains("another program") == true)
     let store = try SQLiteStore.open(folder: old)

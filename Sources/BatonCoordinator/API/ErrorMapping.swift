@@ -62,7 +62,11 @@ extension RPCError {
     case .unauthenticated:
       return CoordinatorUnreachable(
         "the coordinator at \(endpoint) does not let you in: \(message)", isNotPermitted: true)
-    case .unavailable, .deadlineExceeded:
+    case .deadlineExceeded:
+      return CoordinatorUnreachable(
+        "the coordinator at \(endpoint) took the call and did not answer: \(message). It may stand still, or wait for "
+          + "its store: baton doctor, on its machine, looks at both")
+    case .unavailable:
       return CoordinatorUnreachable(
         "no coordinator answers at \(endpoint): start one (baton coordinator, or baton up), or name another with "
           + "--coordinator HOST:PORT")

@@ -63,12 +63,12 @@ extension OperatorsService {
   ) async throws {
     try await answering {
       let (progress, source) = AsyncStream.makeStream(of: BackupProgress.self, bufferingPolicy: .bufferingNewest(1))
-      async let summary = {
+      let written = try await Self.whileCalled {
         defer { source.finish() }
         return try await api.backUpStore(to: request.path) { source.yield($0) }
-      }()
-      for await one in progress { try await response.write(one.proto) }
-      let written = try await summary
+      } telling: {
+        for await one in progress { try await response.write(one.proto) }
+      }
       try await response.write(.with { $0.summary = written.proto })
     }
   }
@@ -82,15 +82,37 @@ extension OperatorsService {
       guard !request.to.isEmpty else { throw OperatorError.invalid("a move needs the place where the store goes") }
       let (progress, source) = AsyncStream.makeStream(
         of: StoreMove.Progress.self, bufferingPolicy: .bufferingNewest(1))
-      async let summary = {
+      let moved = try await Self.whileCalled {
         defer { source.finish() }
         return try await api.moveStore(to: StorePlace(request.to), isRehearsal: request.isRehearsal) {
           source.yield($0)
         }
-      }()
-      for await one in progress { try await response.write(one.proto) }
-      let moved = try await summary
+      } telling: {
+        for await one in progress { try await response.write(one.proto) }
+      }
       try await response.write(.with { $0.summary = moved.proto })
+    }
+  }
+
+  /// Does long work for a caller, and tells of it meanwhile. The work is cancelled when the caller has gone, also while
+  /// there is nothing to tell.
+  static func whileCalled<Result: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Result, telling: () async throws -> Void
+  ) async throws -> Result {
+    let task = Task { try await work() }
+    return try await withRPCCancellationHandler {
+      try await withTaskCancellationHandler {
+        do { try await telling() } catch {
+          task.cancel()
+          _ = await task.result
+          throw error
+        }
+        return try await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    } onCancelRPC: {
+      task.cancel()
     }
   }
 }

@@ -89,9 +89,7 @@ struct PostgresPlace {
   func demandRoom(for store: String, on connection: PostgresConnection) throws -> StoreMark? {
     let found = try mark(on: connection)
     let isOurs = try number("SELECT to_regclass('baton_schema') IS NOT NULL", on: connection) == 1
-    let hasTables =
-      try number(
-        "SELECT to_regclass('request') IS NOT NULL OR to_regclass('store') IS NOT NULL", on: connection) == 1
+    let foreign = try connection.run(PostgresMigrations.foreignTable, deadline: deadline)
     switch found?.state {
     case .moved: return found
     case .arriving where found?.store == store: return found
@@ -100,9 +98,10 @@ struct PostgresPlace {
         .refused, "\(name) has the copy of another store, whose move has not ended: choose another database.")
     case nil where isOurs:
       throw StoreError(.refused, "\(name) has a store already: choose a database without tables.")
-    case nil where hasTables:
+    case nil where foreign.count > 0:
       throw StoreError(
-        .refused, "\(name) has tables of another program ('request' or 'store'): choose a database without tables.")
+        .refused,
+        "\(name) has tables of another program (\(try foreign.text(0, 0))): choose a database without tables.")
     case nil: return nil
     }
   }

@@ -1,5 +1,6 @@
 internal import BatonBase
 internal import BatonModel
+internal import BatonPostgres
 internal import GRDB
 
 /// What a store says of a move.
@@ -25,6 +26,9 @@ struct StoreMark: Hashable {
       state: .arriving, move: RandomNumbers.name(), place: folder, store: try FileMark.storeName(source))
   }
 
+  /// Whether the store has arrived in the place that this mark names, and has left it too, as the mark there says.
+  func isFollowed(by other: StoreMark) -> Bool { state == .moved && other.state == .moved && other.store == store }
+
   /// What a coordinator says that finds the mark.
   var refusal: StoreError {
     switch state {
@@ -33,6 +37,11 @@ struct StoreMark: Hashable {
         .refused,
         "the store is a copy from \(place) whose move has not ended: give 'baton store move' once more, or go on with "
           + "the store there")
+    case .moved where !PostgresAddress.isURI(place):
+      StoreError(
+        .refused,
+        "the store has moved to the folder \(place) of one machine: only the coordinator there can use it, and this one "
+          + "is not needed any more. If the move was interrupted, give 'baton store move' there once more")
     case .moved:
       StoreError(
         .refused,

@@ -3,8 +3,8 @@ internal import BatonPostgres
 internal import GRDB
 
 extension StoreMove {
-  /// Opens the store where the settings of its coordinator say; or where it has moved since, if a coordinator has
-  /// carried that out and is started again with the same settings.
+  /// Opens the store where the settings of its coordinator say; or where it has moved since, maybe several times, if
+  /// a coordinator has carried that out and is started again with the same settings.
   /// - Parameters:
   ///   - place: where the settings say that the store is.
   ///   - dataFolder: the coordinator's data folder, which no other process may use.
@@ -13,11 +13,17 @@ extension StoreMove {
   package static func open<Store>(
     _ place: StorePlace, dataFolder: String, _ open: (StorePlace) throws -> Store
   ) throws -> (Store, at: StorePlace) {
-    do {
-      return (try open(place), at: place)
-    } catch let refusal as StoreError where refusal.code == .refused {
-      guard let present = try present(insteadOf: place, dataFolder: dataFolder) else { throw refusal }
-      return (try open(present), at: present)
+    var (place, left) = (place, Set<StorePlace>())
+    while true {
+      do {
+        return (try open(place), at: place)
+      } catch let refusal as StoreError where refusal.code == .refused {
+        // Marks that lead in a circle contradict each other.
+        guard left.insert(place).inserted, let next = try present(insteadOf: place, dataFolder: dataFolder) else {
+          throw refusal
+        }
+        place = next
+      }
     }
   }
 
@@ -26,8 +32,9 @@ extension StoreMove {
   /// - Parameters:
   ///   - place: where the settings say that the store is.
   ///   - dataFolder: the coordinator's data folder, which no other process may use.
-  /// - Returns: where the coordinator can start. `nil` if a person has to decide that: the store is in a folder that is
-  ///   not the coordinator's own, or the two places contradict each other.
+  /// - Returns: where the coordinator can start, or where the store was next and has left too. `nil` if a person has to
+  ///   decide that: the store is in a folder that is not the coordinator's own, or the two places contradict each
+  ///   other.
   package static func present(
     insteadOf place: StorePlace, dataFolder: String, _ options: Options = Options()
   ) throws -> StorePlace? {
@@ -50,7 +57,7 @@ extension StoreMove {
       // Either the store has arrived there, or it has not left.
       return try there.has(store: mark.store, on: connection) ? .postgres(mark.place) : nil
     }
-    guard other.move == mark.move else { return nil }
+    guard other.move == mark.move else { return mark.isFollowed(by: other) ? .postgres(mark.place) : nil }
     switch (mark.state, other.state) {
     case (.moved, .arriving): return try there.finish(mark.move, on: connection) ? .postgres(mark.place) : nil
     case (.arriving, .moved): return try ArrivingFile(folder: folder).finish(mark.move) ? .folder(folder) : nil
@@ -72,7 +79,7 @@ extension StoreMove {
     guard let other = try self.mark(in: folder) else {
       return try mark.state == .moved && has(store: mark.store, in: folder) ? .folder(folder) : nil
     }
-    guard other.move == mark.move else { return nil }
+    guard other.move == mark.move else { return mark.isFollowed(by: other) ? .folder(folder) : nil }
     switch (mark.state, other.state) {
     case (.moved, .arriving): return try ArrivingFile(folder: folder).finish(mark.move) ? .folder(folder) : nil
     case (.arriving, .moved): return try there.finish(mark.move, on: connection) ? .postgres(address) : nil

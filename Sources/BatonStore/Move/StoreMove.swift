@@ -81,10 +81,18 @@ package enum StorePlace: Hashable, Sendable {
   /// The absolute path of a folder.
   case folder(String)
 
-  /// As a person writes it. An address has no password where this is shown.
+  /// As a person has written it. An address may contain a password.
   package var text: String {
     switch self {
     case .postgres(let address): address
+    case .folder(let path): path
+    }
+  }
+
+  /// As it may be shown and logged: an address without secrets.
+  package var shown: String {
+    switch self {
+    case .postgres(let address): (try? PostgresAddress(address))?.withoutSecrets ?? "the address that was given"
     case .folder(let path): path
     }
   }

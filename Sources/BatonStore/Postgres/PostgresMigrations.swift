@@ -31,18 +31,40 @@ struct PostgresMigrations {
     }
   }
 
-  /// Whether the store belongs to this fleet. The first fleet that asks gets it.
-  /// - Parameter fleet: a text that all coordinators of a fleet have, and no others.
-  func belongs(to fleet: String) throws(StoreError) -> Bool {
-    let connection = try server.connect()
-    defer { connection.close() }
+  /// To whom a store belongs.
+  enum Owner: Equatable { case unowned, thisFleet, anotherFleet }
+
+  /// - Parameters:
+  ///   - fleet: a text that all coordinators of a fleet have, and no others.
+  ///   - takesIt: whether the fleet gets a store that belongs to no fleet yet.
+  func owner(for fleet: String, takesIt: Bool) throws(StoreError) -> Owner {
+    let take = "UPDATE baton_schema SET fleet = coalesce(fleet, $1) RETURNING fleet"
+    let rows = try answer(
+      takesIt ? PostgresStatement(take, [.text(fleet)]) : PostgresStatement("SELECT fleet FROM baton_schema"))
     do {
-      let text = "UPDATE baton_schema SET fleet = coalesce(fleet, $1) RETURNING fleet"
-      let rows = try connection.run(PostgresStatement(text, [.text(fleet)]), deadline: server.deadline())
-      return try rows.count == 1 && rows.text(0, 0) == fleet
+      guard rows.count == 1 else { return .anotherFleet }
+      guard let found = try rows.textIfAny(0, 0) else { return .unowned }
+      return found == fleet ? .thisFleet : .anotherFleet
     } catch {
       throw StoreError(anything: error)
     }
+  }
+
+  /// Where another coordinator serves that has not ended; `nil` if none does.
+  func otherServer(than epoch: Int64) throws(StoreError) -> String? {
+    let text = """
+      SELECT CASE WHEN name = '' THEN address ELSE name END FROM coordinator
+      WHERE is_ended = 0 AND address <> '' AND epoch <> $1 ORDER BY epoch LIMIT 1
+      """
+    let rows = try answer(PostgresStatement(text, [.integer(epoch)]))
+    do { return rows.count == 0 ? nil : try rows.text(0, 0) } catch { throw StoreError(anything: error) }
+  }
+
+  /// The rows of a statement on a connection of its own.
+  private func answer(_ statement: PostgresStatement) throws(StoreError) -> PostgresRows {
+    let connection = try server.connect()
+    defer { connection.close() }
+    do { return try connection.run(statement, deadline: server.deadline()) } catch { throw StoreError(anything: error) }
   }
 
   private func run(on connection: PostgresConnection, _ incarnation: String) throws {
@@ -69,8 +91,7 @@ struct PostgresMigrations {
     }
     let found = try connection.run(
       [
-        Self.question,
-        PostgresStatement("SELECT to_regclass('request') IS NOT NULL OR to_regclass('store') IS NOT NULL"),
+        Self.question, Self.foreignTable,
       ], deadline: deadline)
     if let mark = try PostgresMark.read(connection, deadline: deadline) { throw mark.refusal }
     if found[0].count > 0 {
@@ -79,10 +100,10 @@ struct PostgresMigrations {
       _ = try connection.run(PostgresStatement("COMMIT"), deadline: deadline)
       if version < PostgresSchema.version { try upgrade(connection, from: Int(version), lock, deadline) }
       return
-    } else if try found[1].integer(0, 0) == 1 {
+    } else if found[1].count > 0 {
       throw StoreError(
         .refused,
-        "the database has tables of another program ('request' or 'store'); give the store a database of its own")
+        "the database has tables of another program (\(try found[1].text(0, 0))); give the store a database of its own")
     } else {
       // Nothing else has the new tables, so all versions are made in this transaction.
       for step in PostgresSchema.steps { try connection.script(step, deadline: deadline) }
@@ -124,6 +145,16 @@ struct PostgresMigrations {
     ]
     _ = try connection.run(PostgresStatement(text, values), deadline: deadline)
   }
+
+  /// The name of a table that Baton did not make, where Baton makes its own. Tables of extensions do not count.
+  static let foreignTable = PostgresStatement(
+    """
+    SELECT c.relname::text FROM pg_class c
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p')
+      AND c.relname <> 'baton_schema' AND NOT EXISTS (
+        SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+    ORDER BY c.relname LIMIT 1
+    """)
 
   /// What the schema says of itself: its version, the version of Baton that made it, and the oldest version that may
   /// write into it.

@@ -62,16 +62,44 @@ package final class PostgresStore: VerbStore {
     return try PostgresStore(server, limits, history, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
   }
 
-  /// Throws `.refused` if coordinators of another fleet use the store: their workers would not recognise this one.
-  /// - Parameter fleet: a text that all coordinators of a fleet have, and no others.
-  package func demand(fleet: String, folder: String) throws {
-    guard try PostgresMigrations(server: place).belongs(to: fleet) else {
+  /// Which files of a fleet were in a coordinator's data folder before it started.
+  package struct FleetFiles: Sendable {
+    package var hasKey: Bool
+    package var hasAuthority: Bool
+
+    package init(hasKey: Bool, hasAuthority: Bool) { (self.hasKey, self.hasAuthority) = (hasKey, hasAuthority) }
+  }
+
+  /// Throws `.refused` unless the data folder and the store belong together. Otherwise a copied file that is missing,
+  /// or a wrong address, would divide a fleet: workers and operators of one part would not recognise the other part.
+  /// - Parameters:
+  ///   - fleet: a text that all coordinators of a fleet have, and no others.
+  ///   - folder: the data folder.
+  package func demand(fleet: String, folder: String, _ files: FleetFiles) throws {
+    let migrations = PostgresMigrations(server: place)
+    // A coordinator with both files has served before, and not with this store.
+    switch try migrations.owner(for: fleet, takesIt: !files.hasKey || !files.hasAuthority) {
+    case .thisFleet: break
+    case .unowned:
+      throw StoreError(
+        .refused,
+        "\(folder) has the files of a fleet, and the store in \(place.address.redacted) is new: is the address right? "
+          + "'baton store move' moves a store there. To begin with an empty store, remove receipt.key from the folder")
+    case .anotherFleet:
       throw StoreError(
         .refused,
         "the store belongs to another fleet: copy authority.pem and receipt.key from the data folder of one of its "
           + "coordinators to \(folder), or give this coordinator a database of its own")
     }
+    guard !files.hasAuthority, let other = try migrations.otherServer(than: epoch) else { return }
+    throw StoreError(
+      .refused,
+      "\(folder) has no authority.pem, and another coordinator of the fleet runs (\(other)): copy its authority.pem "
+        + "there. To replace a lost one, stop the other coordinators first")
   }
+
+  /// Ends the tenure of a coordinator that could not start, so that no other one waits for it.
+  package func abandon() { try? transaction { try $0.leave() } }
 
   private init(
     _ server: PostgresServer, _ limits: StoreLimits, _ history: PostgresHistory?, queuesSpans: Bool,
@@ -150,14 +178,15 @@ package final class PostgresStore: VerbStore {
       .refused, "The store is in PostgreSQL: back it up with PostgreSQL's own tools (pg_basebackup, pg_dump).")
   }
 
-  /// Waits for the writes that were accepted, and closes the connections. The tenure goes on until `leave`.
+  /// Waits for the writes that were accepted, ends the tenure, and closes the connections. Other coordinators take over
+  /// at once then, and not only when this one seems to stand still.
   ///
   /// If a commit is under way whose outcome is unknown, this looks for it for as long as one exchange may take. Then
   /// the write is answered with `.unknown`.
   package func close() async throws {
     moving.stop()
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { [writer] in _ = try? await writer.perform(.urgent) { _ in } }
+      group.addTask { [writer] in _ = try? await writer.perform(.urgent) { try $0.leave() } }
       group.addTask { [server, limit = place.limits.exchange] in
         if (try? await Task.sleep(for: limit)) != nil { server.close() }
       }

@@ -84,7 +84,7 @@ extension Verbs {
   }
 
   /// The coordinators that have not ended, and at most 100 of those that ended after `time`, in the order of their
-  /// starts.
+  /// starts. One that ended before it served is not among them.
   package func coordinators(endedSince time: Timestamp) throws -> [CoordinatorRecord] {
     let rows = try prepare(.coordinators).all(time) { row in
       CoordinatorRecord(
@@ -159,7 +159,7 @@ extension Query {
     SELECT c.epoch, c.name, c.version, c.address, c.operators, c.https,
       (SELECT count(*) FROM host h WHERE h.owner = c.epoch AND h.incarnation IS NOT NULL),
       coalesce(s.steward, 0) = c.epoch, c.is_ended, c.ended_at, c.namespaces
-    FROM coordinator c, store s WHERE s.id = 1 AND (c.is_ended = 0 OR c.ended_at >= ?)
+    FROM coordinator c, store s WHERE s.id = 1 AND (c.is_ended = 0 OR c.ended_at >= ? AND c.address <> '')
     ORDER BY c.is_ended, c.epoch DESC LIMIT 100
     """)
   static let unsettled = Query(

@@ -217,12 +217,21 @@ struct LiveBackend: Backend {
     do {
       try await daemon.coordinator.restore()
       try await Self.serve(daemon.services, setup.logLevel)
-    } catch let error as StoreError where error.code == .superseded && setup.postgres != nil {
-      // Another coordinator has taken over while this one stood still. The status tells a service manager to start it
-      // again, which is all that it needs.
-      throw CommandFailure(.unavailable, error.message.onOneLine)
+    } catch let error as StoreError where error.endsCoordinator {
+      throw Self.failure(error, of: daemon.store)
+    } catch {
+      // An address is in use, for example. Others need not wait until this coordinator seems to stand still.
+      try? await daemon.store.close()
+      throw error
     }
     try await daemon.store.close()
+  }
+
+  /// What a coordinator ends with because of its store. If another coordinator has taken over while this one stood
+  /// still, nothing is to be mended: the status tells a service manager to start it again.
+  private static func failure(_ error: StoreError, of store: any VerbStore) -> CommandFailure {
+    guard error.code == .superseded, store.isShared else { return CommandFailure(error) }
+    return CommandFailure(.unavailable, error.message.onOneLine)
   }
 
   /// A coordinator with its store and all services of its process.
@@ -242,11 +251,17 @@ struct LiveBackend: Backend {
     let (store, coordinator) = try telemetry.coordinator(
       folder: setup.dataFolder, postgres: setup.postgres, setup.settings, setup.limits, identities: setup.identities,
       logger: logger)
-    var server = try setup.server(
-      for: coordinator, metrics: telemetry.reader, traceURL: environment["BATON_TRACE_URL"], logger: logger)
+    var server: CoordinatorServer
+    do {
+      server = try setup.server(
+        for: coordinator, metrics: telemetry.reader, traceURL: environment["BATON_TRACE_URL"], logger: logger)
+    } catch {
+      (store as? PostgresStore)?.abandon()
+      throw error
+    }
     server.onDiskFailure = { error in
       StandardError.say("baton: \(error.message)")
-      _exit(CommandFailure(error).status.rawValue)
+      _exit(Self.failure(error, of: store).status.rawValue)
     }
     return Daemon(
       store: store, coordinator: coordinator, services: telemetry.services + [server, StopNotice.coordinator])

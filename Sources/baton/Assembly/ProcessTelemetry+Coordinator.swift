@@ -9,6 +9,12 @@ import BatonTelemetry
 import BatonWire
 import Logging
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 extension ProcessTelemetry {
   /// Opens the store and makes its coordinator, both with the metrics and the traces of this process.
   /// - Parameter folder: the data folder, which has the store unless `postgres` says where it is.
@@ -49,17 +55,24 @@ extension ProcessTelemetry {
       // The status tells a service manager not to start this coordinator again.
       throw CommandFailure(.needsMending, error.message.onOneLine)
     }
-    let key = try SecretFile.own(folder + "/receipt.key")
-    settings.receiptKey = key.secret
-    settings.isReceiptKeyNew = key.isNew
     do {
-      try (store as? PostgresStore)?.demand(fleet: ReceiptSeal(key.secret).fleet, folder: folder)
+      let hasAuthority = FileManager.default.fileExists(atPath: FleetAuthorities.path(dataFolder: folder))
+      let key = try SecretFile.own(folder + "/receipt.key")
+      settings.receiptKey = key.secret
+      settings.isReceiptKeyNew = key.isNew
+      try (store as? PostgresStore)?.demand(
+        fleet: ReceiptSeal(key.secret).fleet, folder: folder,
+        PostgresStore.FleetFiles(hasKey: !key.isNew, hasAuthority: hasAuthority))
       // The store's lock keeps other coordinators from making an authority of their own.
       settings.identities = try identities()
-    } catch let error as IdentityError {
-      throw CommandFailure(.needsMending, error.description.onOneLine)
-    } catch let error as StoreError where error.needsMending {
-      throw CommandFailure(.needsMending, error.message.onOneLine)
+    } catch {
+      (store as? PostgresStore)?.abandon()
+      switch error {
+      case let error as IdentityError: throw CommandFailure(.needsMending, error.description.onOneLine)
+      case let error as StoreError where error.needsMending:
+        throw CommandFailure(.needsMending, error.message.onOneLine)
+      default: throw error
+      }
     }
     let coordinator = Coordinator(store: store, settings: settings, metrics: metrics, logger: logger)
     registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
