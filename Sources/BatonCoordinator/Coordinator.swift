@@ -62,7 +62,7 @@ package final class Coordinator: Sendable {
     var complaint: String?
     /// Whether the last look or write found that the store cannot be written.
     var isUnwritable = false
-    /// Whether a database elsewhere did not answer, and has taken no write since.
+    /// Whether a database elsewhere has refused a write that may be tried again, and has taken none since.
     var isAway = false
     var transfers = TransferDesk()
   }
@@ -281,7 +281,7 @@ package final class Coordinator: Sendable {
       return (state.isUnwritable, state.isAway)
     }
     if wasUnwritable { logger.notice("the store can be written again") }
-    if wasAway { logger.notice("the database of the store answers again") }
+    if wasAway { logger.notice("the database of the store takes writes again") }
   }
 
   /// Returns once a worker that was not attached before is attached. Only one caller may wait.

@@ -1,5 +1,6 @@
 import BatonModel
 import BatonPostgres
+import Foundation
 import GRDB
 import Synchronization
 import Testing
@@ -104,17 +105,29 @@ import Testing
     try await store.close()
   }
 
-  @Test func aCoordinatorMakesNoAuthorityWhileAnotherOneServes() async throws {
+  @Test func aCoordinatorMakesNoAuthorityWhileAnotherOneLives() async throws {
     let address = try TestDatabase.make()
     let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))
-    try first.demand(fleet: "ours", folder: "/data", none)
-    try second.demand(fleet: "ours", folder: "/data", keyOnly)
+    try first.demand(fleet: "ours", folder: "/data", none, patience: .zero)
     try await first.serve(at: CoordinatorPlace(name: "anna", version: "1", workers: "a:1"))
-    let error = #expect(throws: StoreError.self) { try second.demand(fleet: "ours", folder: "/data", keyOnly) }
+    let beats = Task { while !Task.isCancelled { _ = try await first.beat(nil) } }
+    let keyOnly = keyOnly
+    let error: StoreError? = await withCheckedContinuation { caller in
+      Thread {
+        let result = Result { try second.demand(fleet: "ours", folder: "/data", keyOnly, patience: .seconds(60)) }
+        if case .failure(let error as StoreError) = result {
+          caller.resume(returning: error)
+        } else {
+          caller.resume(returning: nil)
+        }
+      }.start()
+    }
     #expect(error?.code == .refused && error?.message.contains("(anna): copy its authority.pem") == true)
     try second.demand(fleet: "ours", folder: "/data", both)
-    // Its own place does not count, and that of a coordinator that has ended neither.
-    try first.demand(fleet: "ours", folder: "/data", keyOnly)
+    beats.cancel()
+    _ = await beats.result
+    // It was killed: it has not ended, and does not beat.
+    try second.demand(fleet: "ours", folder: "/data", keyOnly, patience: .milliseconds(1))
     try await first.close()
     try second.demand(fleet: "ours", folder: "/data", keyOnly)
     try await second.close()
@@ -135,6 +148,8 @@ import Testing
   @Test func aCoordinatorThatCouldNotStartLeavesNothing() async throws {
     let address = try TestDatabase.make()
     let (first, second) = (try TestDatabase.open(address), try TestDatabase.open(address))
+    // An end is dated by the clock of the steward.
+    try await first.saveClock(ClockReading(moment: someTime, boot: "boot", instant: Instant(nanoseconds: 0)))
     second.abandon()
     #expect(try await first.beat(nil).living.isEmpty)
     #expect(try await first.coordinators(endedSince: Timestamp(nanoseconds: 0)).map(\.epoch) == [1])

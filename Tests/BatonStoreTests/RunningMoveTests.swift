@@ -215,6 +215,7 @@ import Testing
   @Test func whatCannotBeTheTargetIsRefusedBeforeWritesWait() async throws {
     let (store, definition, _) = try await inFolder()
     let full = try TestDatabase.make()
+    try Bystander(full).run("UPDATE baton_schema SET fleet = 'theirs'")
     func message(_ place: StorePlace) async -> String? {
       await refusal { _ = try await store.move(to: place, fleet: nil, options()) }?.message
     }
@@ -298,6 +299,33 @@ import Testing
     try await move(to: second)
     #expect(try start(first) == here)
     #expect(try start(here) == second)
+    let last = try PostgresAddress(second.text)
+    let (opened, place) = try StoreMove.open(first, dataFolder: data, options()) { place in
+      switch place {
+      case .postgres(let address):
+        try TestDatabase.open(try PostgresAddress(address)) as any VerbStore
+      case .folder(let path): try SQLiteStore.open(folder: path)
+      }
+    }
+    #expect(try place == second && isLive(last))
+    try await opened.close()
+  }
+
+  /// A coordinator with a wrong address has made the tables, and was refused.
+  @Test func aStoreThatNoFleetHasUsedIsReplaced() async throws {
+    let address = try TestDatabase.empty()
+    let unused = try TestDatabase.open(address)
+    let (store, _, launch) = try await inFolder()
+    #expect(
+      await refusal { _ = try await store.move(to: .postgres(address.withoutSecrets), fleet: nil, options()) }?.message
+        .contains("has a store already") == true, "its coordinator lives")
+    unused.abandon()
+    _ = try await store.move(to: .postgres(address.withoutSecrets), fleet: nil, options())
+    try await store.close()
+    try await unused.close()
+    let moved = try TestDatabase.open(address)
+    #expect(try await moved.assignments(on: someHost).map(\.launch) == [launch])
+    try await moved.close()
   }
 
   @Test(arguments: StoreMove.Step.allCases)

@@ -251,6 +251,7 @@ import Testing
   @Test func whatCannotBeMovedIsRefusedAndStays() async throws {
     try await makeStore()
     let (full, foreign) = (try TestDatabase.make(), try TestDatabase.empty())
+    try Bystander(full).run("UPDATE baton_schema SET fleet = 'theirs'")
     func refused(_ address: String, from folder: String) async -> StoreError? {
       await refusal { _ = try await StoreMove.toPostgres(from: folder, to: address, fleet: nil, options()) }
     }

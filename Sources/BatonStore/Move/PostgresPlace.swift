@@ -67,7 +67,7 @@ struct PostgresPlace {
   ) throws {
     try run("BEGIN", on: connection)
     try run("SELECT pg_advisory_xact_lock($1)", [.integer(Int64(PostgresMigrations.lock))], on: connection)
-    if try demandRoom(for: mark.store, on: connection) != nil { try drop(shapes, on: connection) }
+    if try demandRoom(for: mark.store, on: connection) { try drop(shapes, on: connection) }
     try connection.script(
       """
       CREATE TABLE baton_schema (version bigint NOT NULL, made_by text NOT NULL, fleet text, oldest_writer bigint)
@@ -82,29 +82,35 @@ struct PostgresPlace {
     try PostgresMark.write(mark, connection, deadline: deadline)
   }
 
-  /// Throws `.refused` unless the database is empty, or has only the copy of a move of this store that did not end, or
-  /// a store that has moved away.
-  /// - Returns: the mark of the tables that are there; `nil` if there are none.
+  /// Throws `.refused` unless the database is empty, or has only the copy of a move of this store that did not end, a
+  /// store that has moved away, or one that no fleet has used: a coordinator that was refused has made it.
+  /// - Returns: whether there are tables of Baton, which the copy replaces.
   @discardableResult
-  func demandRoom(for store: String, on connection: PostgresConnection) throws -> StoreMark? {
+  func demandRoom(for store: String, on connection: PostgresConnection) throws -> Bool {
     let found = try mark(on: connection)
     let isOurs = try number("SELECT to_regclass('baton_schema') IS NOT NULL", on: connection) == 1
     let foreign = try connection.run(PostgresMigrations.foreignTable, deadline: deadline)
     switch found?.state {
-    case .moved: return found
-    case .arriving where found?.store == store: return found
+    case .moved: return true
+    case .arriving where found?.store == store: return true
     case .arriving:
       throw StoreError(
         .refused, "\(name) has the copy of another store, whose move has not ended: choose another database.")
+    case nil where try isOurs && number(Self.isUnused, on: connection) == 1: return true
     case nil where isOurs:
       throw StoreError(.refused, "\(name) has a store already: choose a database without tables.")
     case nil where foreign.count > 0:
       throw StoreError(
         .refused,
         "\(name) has tables of another program (\(try foreign.text(0, 0))): choose a database without tables.")
-    case nil: return nil
+    case nil: return false
     }
   }
+
+  private static let isUnused = """
+    SELECT fleet IS NULL AND NOT EXISTS (SELECT 1 FROM request) AND NOT EXISTS (SELECT 1 FROM definition)
+      AND NOT EXISTS (SELECT 1 FROM coordinator WHERE is_ended = 0) FROM baton_schema
+    """
 
   /// Drops the tables of a copy whose move did not end, or of a store that has moved away.
   private func drop(_ shapes: [TableShape], on connection: PostgresConnection) throws {

@@ -40,8 +40,9 @@ struct StoreMark: Hashable {
     case .moved where !PostgresAddress.isURI(place):
       StoreError(
         .refused,
-        "the store has moved to the folder \(place) of one machine: only the coordinator there can use it, and this one "
-          + "is not needed any more. If the move was interrupted, give 'baton store move' there once more")
+        "the store has moved to the folder \(place) of one machine: the coordinator there uses it without 'store' (or "
+          + "BATON_STORE), with that folder as 'data', and coordinators of other machines are not needed any more. If the "
+          + "move was interrupted, give 'baton store move' there once more")
     case .moved:
       StoreError(
         .refused,

@@ -11,7 +11,7 @@ extension StoreMove {
   /// - Returns: what `open` returned, and the place where it succeeded.
   /// - Throws: what `open` throws.
   package static func open<Store>(
-    _ place: StorePlace, dataFolder: String, _ open: (StorePlace) throws -> Store
+    _ place: StorePlace, dataFolder: String, _ options: Options = Options(), _ open: (StorePlace) throws -> Store
   ) throws -> (Store, at: StorePlace) {
     var (place, left) = (place, Set<StorePlace>())
     while true {
@@ -19,7 +19,8 @@ extension StoreMove {
         return (try open(place), at: place)
       } catch let refusal as StoreError where refusal.code == .refused {
         // Marks that lead in a circle contradict each other.
-        guard left.insert(place).inserted, let next = try present(insteadOf: place, dataFolder: dataFolder) else {
+        guard left.insert(place).inserted, let next = try present(insteadOf: place, dataFolder: dataFolder, options)
+        else {
           throw refusal
         }
         place = next

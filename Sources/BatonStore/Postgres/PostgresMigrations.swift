@@ -1,6 +1,12 @@
 internal import BatonModel
 internal import BatonPostgres
 
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
 /// Makes the tables of a store in a database, or finds out that they are there.
 ///
 /// Coordinators of two versions share a store while a fleet is updated, one coordinator after another. So a later
@@ -50,14 +56,30 @@ struct PostgresMigrations {
     }
   }
 
-  /// Where another coordinator serves that has not ended; `nil` if none does.
-  func otherServer(than epoch: Int64) throws(StoreError) -> String? {
-    let text = """
-      SELECT CASE WHEN name = '' THEN address ELSE name END FROM coordinator
-      WHERE is_ended = 0 AND address <> '' AND epoch <> $1 ORDER BY epoch LIMIT 1
-      """
-    let rows = try answer(PostgresStatement(text, [.integer(epoch)]))
-    do { return rows.count == 0 ? nil : try rows.text(0, 0) } catch { throw StoreError(anything: error) }
+  /// A coordinator that lives: its beat is raised while this looks on. Returns as soon as one is found; `nil` after
+  /// `patience` if none is. A coordinator that was killed has not ended either, and does not beat.
+  func livingCoordinator(besides epoch: Int64, patience: Duration) throws(StoreError) -> String? {
+    let deadline = ContinuousClock.now + patience
+    var first: [Int64: Int64] = [:]
+    while true {
+      let rows = try answer(
+        PostgresStatement(
+          """
+          SELECT epoch, beat, CASE WHEN name <> '' THEN name WHEN address <> '' THEN address
+            ELSE 'number ' || epoch END FROM coordinator WHERE is_ended = 0 AND epoch <> $1 ORDER BY epoch
+          """, [.integer(epoch)]))
+      do {
+        for row in 0..<rows.count {
+          let (other, beat) = (try rows.integer(row, 0), try rows.integer(row, 1))
+          if let before = first[other], before != beat { return try rows.text(row, 2) }
+          first[other] = beat
+        }
+      } catch {
+        throw StoreError(anything: error)
+      }
+      if rows.count == 0 || ContinuousClock.now >= deadline { return nil }
+      usleep(200_000)
+    }
   }
 
   /// The rows of a statement on a connection of its own.

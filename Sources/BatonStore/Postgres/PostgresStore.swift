@@ -75,7 +75,10 @@ package final class PostgresStore: VerbStore {
   /// - Parameters:
   ///   - fleet: a text that all coordinators of a fleet have, and no others.
   ///   - folder: the data folder.
-  package func demand(fleet: String, folder: String, _ files: FleetFiles) throws {
+  ///   - patience: how long a coordinator may stand still until it counts as dead. Those that live beat each second.
+  package func demand(
+    fleet: String, folder: String, _ files: FleetFiles, patience: Duration = .seconds(6)
+  ) throws {
     let migrations = PostgresMigrations(server: place)
     // A coordinator with both files has served before, and not with this store.
     switch try migrations.owner(for: fleet, takesIt: !files.hasKey || !files.hasAuthority) {
@@ -91,7 +94,9 @@ package final class PostgresStore: VerbStore {
         "the store belongs to another fleet: copy authority.pem and receipt.key from the data folder of one of its "
           + "coordinators to \(folder), or give this coordinator a database of its own")
     }
-    guard !files.hasAuthority, let other = try migrations.otherServer(than: epoch) else { return }
+    guard !files.hasAuthority,
+      let other = try migrations.livingCoordinator(besides: epoch, patience: patience)
+    else { return }
     throw StoreError(
       .refused,
       "\(folder) has no authority.pem, and another coordinator of the fleet runs (\(other)): copy its authority.pem "
@@ -178,8 +183,8 @@ package final class PostgresStore: VerbStore {
       .refused, "The store is in PostgreSQL: back it up with PostgreSQL's own tools (pg_basebackup, pg_dump).")
   }
 
-  /// Waits for the writes that were accepted, ends the tenure, and closes the connections. Other coordinators take over
-  /// at once then, and not only when this one seems to stand still.
+  /// Ends the tenure and closes the connections. Other coordinators take over at once then, and not only when this one
+  /// seems to stand still. Urgent writes that were accepted are made first; others may be answered with `.superseded`.
   ///
   /// If a commit is under way whose outcome is unknown, this looks for it for as long as one exchange may take. Then
   /// the write is answered with `.unknown`.
